@@ -2,17 +2,19 @@
 # The short list of commands over the one build description (CMakeLists.txt, CMakePresets.json); see `make help`.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help build run check test test-long mutants-sample test-all bench torture explore mutants
-.PHONY: tidy deb abi install clean
+.PHONY: help build run check test test-long test-kernels mutants-sample test-all bench torture explore mutants
+.PHONY: tidy deb abi install install-tools uninstall clean
 
 PREFIX ?= /usr/local
+# PREFIX for the shell, as an absolute path; $(abspath) would split it at spaces.
+prefix = "$$(realpath -ms -- "$(PREFIX)")"
 ARGS ?=
 RTRCU := build/program/lab/rtrcu
 MUTATED := gp reader section callback parked work turn serve driver
 
 help: ## list the commands
 	@echo "usage: make COMMAND [ARGS='...']"
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile
 
 build: ## build the library and the rtrcu program, in build/program
 	@tools/setup library program
@@ -31,8 +33,8 @@ test: ## build and run the tests with every check on (others: ARGS="release asan
 	@tools/setup library program check test tidy
 	@tools/test $(ARGS)
 
-test-long: ## behind `make test`: what takes longer
-	@tools/setup library program check test tidy drawn
+test-long: ## after `make test`: the longer tests
+	@tools/setup library program check test tidy drawn platforms
 	@tools/test --long debug
 	@tools/test --core release tsan
 	@$(MAKE) --no-print-directory mutants-sample
@@ -46,6 +48,10 @@ test-all: ## before a release, an hour or more: the other variants whole, every 
 	@tools/test --all release tsan aarch64
 	@tools/mutants --named
 	@tools/mutants --sample 40 --seconds 900 --least 75 --fresh
+
+test-kernels: ## the kernels of Debian 12 and 13, also -rt, in qemu: up to 40 minutes each; one with ARGS=12-rt
+	@tools/setup library program check kernels
+	@tools/test-kernels $(ARGS)
 
 bench: ## side-by-side benchmarks against the peers, in short with ARGS=--quick; without ARGS also out/scale.html
 	@tools/setup library program bench check
@@ -87,7 +93,7 @@ tidy: ## check the house rules of docs/style.md
 	@tools/setup tidy
 	@tools/tidy $(ARGS)
 
-deb: ## Debian packages of the last commit, in build/deb, asked about by lintian
+deb: ## Debian packages of the last commit, in build/deb, checked by lintian
 	@tools/setup library program deb
 	@tools/deb
 
@@ -95,9 +101,19 @@ abi: ## the interface of the shared library beside that of the last release, or 
 	@tools/setup library abi
 	@tools/abi $(REF)
 
-install: build ## install the library, its headers, the rtrcu program and the manual pages under PREFIX
-	@cmake --install build/program --prefix $(abspath $(PREFIX)) >build/install.log || { cat build/install.log; exit 1; }
-	@tools/after-install $(abspath $(PREFIX)) "$(DESTDIR)"
+install: ## build and install the library, its checked form, headers and manual pages under PREFIX
+	@tools/setup library
+	@tools/build library
+	@cmake --install build/library --prefix $(prefix) >build/install.log || { cat build/install.log; exit 1; }
+	@tools/after-install $(prefix) "$(DESTDIR)"
+
+install-tools: build ## build and install the rtrcu program and its manual page under PREFIX
+	@cmake --install build/program --component tools --prefix $(prefix) >build/install.log || \
+	    { cat build/install.log; exit 1; }
+	@echo "installed under $(DESTDIR)"$(prefix)": bin/rtrcu"
+
+uninstall: ## remove what `make install` and `make install-tools` of this checkout put under PREFIX
+	@tools/uninstall $(prefix) "$(DESTDIR)"
 
 clean: ## remove what was built
 	rm -rf build out

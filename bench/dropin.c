@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a program pays that was built for liburcu: one figure a line, on whichever libraries it is started.  With the
- * read side inlined where _LGPL_SOURCE is defined, else with calls.
+/* The costs of a program that was built for liburcu, with the libraries that it is started with: one figure a line.
+ * The read side is inlined if _LGPL_SOURCE is defined, else it consists of calls.
  *
- * Each figure is the median of short blocks, so that blocks that were preempted do not count.
+ * Each figure is the median of short blocks, so that preempted blocks do not count.
  */
 #include <pthread.h>
 #include <stdio.h>

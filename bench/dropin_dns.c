@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Questions to a DNS server on the loopback, and how long its answers take; one thread, which polls.
+/* Sends queries to a DNS server on the loopback, and times its answers; one thread, which polls.
  *
  * usage: bench_dropin_dns PORT NAMES SECONDS RATE
- * RATE is in questions a second, 0: as many as are answered, with a few under way on each socket.  A question is timed
- * from when it was due, so that one that could not be sent in time counts as late.  Asks for the addresses of
- * h0.example.test to h<NAMES - 1>.example.test, and prints one line: questions, answers, wrong ones, seconds, and the
- * latencies in microseconds that 50, 99 and 99.9 of a hundred answers keep to, with the longest.
- */
+ * RATE is in queries a second, 0: as many as are answered, with a few outstanding on each socket. A query is timed from
+ * when it was due, so that a query that could not be sent in time counts as late. Asks for the addresses of
+ * h0.example.test to h<NAMES - 1>.example.test, and prints one line: queries, answers, wrong answers, seconds, and the
+ * latencies in microseconds: 50 %, 99 % and 99.9 % quantiles, and the longest. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdint.h>
@@ -17,12 +16,12 @@
 #include <time.h>
 
 #define SOCKETS 8
-#define UNDER_WAY 8 /* on each socket, where the rate is what is answered */
+#define UNDER_WAY 8 /* outstanding queries on each socket, if RATE is 0 */
 #define LOST_NS 500000000
 #define HEADER 12
 #define NUMBERS 65536
 
-/* Questions by their number; 0: none is under way. */
+/* Queries by their number; 0: none is outstanding. */
 struct asker {
     int socket;
     uint16_t next;
@@ -75,7 +74,7 @@ static void ask(struct asker *asker, int64_t due)
         die("send");
 }
 
-/* What has come on a socket; how many. */
+/* Receive the answers on a socket.  Returns their number. */
 static int take_answers(struct asker *asker)
 {
     unsigned char answer[512];
@@ -95,7 +94,7 @@ static int take_answers(struct asker *asker)
     return count;
 }
 
-/* At a rate: whoever is due is asked, late or not. */
+/* At a rate: each due name is queried, late or not. */
 static void run_at_rate(int64_t began, int64_t until, double rate)
 {
     double interval = 1e9 / rate;
@@ -108,7 +107,7 @@ static void run_at_rate(int64_t began, int64_t until, double rate)
     }
 }
 
-/* As fast as answers come.  A socket whose answers are all lost begins again. */
+/* As fast as answers come.  A socket whose answers were all lost starts again. */
 static void run_freely(int64_t until)
 {
     int64_t heard[SOCKETS] = {0};

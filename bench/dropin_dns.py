@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A DNS server of the distribution under questions while its zone is reloaded: on liburcu's own libraries and on ours,
+"""A DNS server of the distribution answers queries while its zone is reloaded: on liburcu's own libraries and on ours,
 in turns; and on liburcu's once more, which says what the noise of the machine alone makes of a ratio.
 
 Each turn starts the server anew; asks it as fast as it answers; then at one rate for all, with latencies from when a
@@ -24,8 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "test/dropin"))
 import real  # the servers, as the tests start them
 
-RELOAD_EVERY = 0.1  # seconds from one reload to the next, if it is that fast
-RATE_PART = 0.4  # of what the server answered when it was tried out
+RELOAD_EVERY = 0.1  # seconds from one reload to the next, if the server is fast enough
+RATE_PART = 0.4  # of the rate that the server answered in the first run
 SIDES = ("liburcu", "rtrcu", "liburcu again")
 FIGURES = {
     "rate": "answers a second, as fast as it can",
@@ -38,12 +38,12 @@ FIGURES = {
 COUNTED = re.compile(r"(\d+) grace periods, (\d+) of them waited for readers, the longest (\d+) us"
                      r".*; (\d+) callbacks queued")
 NOT_TO_EXPECT = """\
-Grace periods beside readers that lost their CPU are no shorter on rtrcu: nobody boosts a reader that was compiled
-into the program, or called as liburcu's is.  liburcu counts no callbacks; the server queues as many on it."""
+Grace periods with preempted readers are not shorter with rtrcu: readers of liburcu's flavours are not boosted, whether
+inlined or called.  liburcu does not count callbacks; the server queues as many with it."""
 
 
 class Reloads:
-    """A thread that has the zone read again and again, and sees to it that the new one is served."""
+    """A thread that reloads the zone repeatedly, and checks that the new one is served."""
 
     def __init__(self, server):
         self.server, self.serial, self.ended, self.problem = server, 1, False, None
@@ -74,7 +74,7 @@ class Reloads:
 
 
 def ask(options, port, rate):
-    """One run of who asks: answers a second, which part of the questions had none, latencies."""
+    """One run of the client: answers a second, the share of queries without an answer, latencies."""
     command = ["taskset", "-c", str(options.last_cpu), options.loader, str(port), str(real.NAMES),
                str(options.seconds), str(rate)]
     asked, answered, wrong, took, *latencies = map(float, real.run_quietly(command).split())
@@ -89,7 +89,7 @@ def largest_memory(pid):
 
 
 def one_turn(options, folder, rate):
-    """One start of the server: what was measured; with rate 0 only how fast it answers."""
+    """One start of the server.  Returns the results; with rate 0, only the rate of answers."""
     with real.work_folder(options.server) as work:
         log = work / "log"
         with open(log, "w", encoding="utf-8") as said:
@@ -112,7 +112,7 @@ def one_turn(options, folder, rate):
 
 
 def measure(options):
-    """All turns: results by side, and the rate of questions."""
+    """All turns: results by side, and the rate of queries."""
     rate = max(1000, round(one_turn(options, None, 0)["rate"] * RATE_PART, -3))
     results = {side: [] for side in SIDES}
     for round_number in range(options.rounds):

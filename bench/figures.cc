@@ -9,6 +9,7 @@ namespace bench
 
 static const Settings as_it_comes = {};
 static const Settings policy_inline = {{"policy", "inline"}};
+static const Settings all_ordinary = {{"gp_rtprio", "0"}, {"krcud_rtprio", "0"}};
 static const Settings block_at_qmax = {{"backpressure", "block"}};
 constexpr double default_qmax = 65'536;
 constexpr double hold_us = 20;
@@ -19,7 +20,7 @@ static std::vector<Figure> reader_figures()
     const Side urcu{&urcu_memb_peer, {}}, ck{&ck_peer, {}};
     const Side ours{&rtrcu_peer, as_it_comes};
     return {
-        {"floor", "the same empty loop, as two sides", "ns", Kind::loop, {}, {{&none_peer, {}}, {&none_peer, {}}}},
+        {"floor", "one empty loop, measured as two sides", "ns", Kind::loop, {}, {{&none_peer, {}}, {&none_peer, {}}}},
         {"pair", "lock and unlock, net of the loop", "ns", Kind::pair, {BarKind::ratio_to_peer, 0.4}, {ours, urcu, ck}},
         {"pair-qs",
          "rcu_read_lock_qs and _unlock_qs, net of the loop",
@@ -28,20 +29,20 @@ static std::vector<Figure> reader_figures()
          {},
          {{&rtrcu_qsbr_peer, {}}, {&urcu_qsbr_peer, {}}}},
         {"pair-qs-code",
-         "bytes of code in which that loop differs from the empty one",
+         "bytes of code in which that loop differs from the empty loop",
          "bytes",
          Kind::pair_code,
          {BarKind::at_most, 0},
          {{&rtrcu_qsbr_peer, {}}, {&urcu_qsbr_peer, {}}},
          true},
         {"lookup",
-         "hash lookup of 1 Mi entries, with a section against without",
+         "lookup among 1 Mi entries, in a section against without one",
          "ns",
          Kind::lookup,
          {BarKind::ratio_to_reference, 1.1},
          {ours, urcu}},
         {"lookup-overlap",
-         "the same where the CPU works at several lookups at once",
+         "the same, where the CPU overlaps several lookups",
          "ns",
          Kind::lookup_overlapped,
          {BarKind::ratio_to_reference, no_limit},
@@ -55,19 +56,19 @@ static std::vector<Figure> waiting_figures()
     const Side ours{&rtrcu_peer, as_it_comes};
     return {
         {"sync",
-         "synchronize_rcu, no other thread",
+         "synchronize_rcu, the caller is the only reader",
          "us",
          Kind::synchronize,
          {BarKind::ratio_to_peer, 1},
          {ours, urcu, ck}},
-        {"sync-nobody",
-         "synchronize_rcu, and no reader at all",
+        {"sync-no-reader",
+         "synchronize_rcu, no thread is a reader",
          "us",
-         Kind::synchronize_nobody,
+         Kind::synchronize_no_reader,
          {BarKind::ratio_to_peer, 2},
          {ours, urcu}},
         {"sync-qs",
-         "synchronize_rcu, a quiescent-state reader at work on the other CPU",
+         "synchronize_rcu, a running quiescent-state reader on the other CPU",
          "us",
          Kind::synchronize_quiescent,
          {BarKind::ratio_to_peer, 2},
@@ -79,13 +80,13 @@ static std::vector<Figure> waiting_figures()
          {BarKind::ratio_to_peer, 0.5},
          {ours, urcu, ck}},
         {"sync-hold",
-         "synchronize_rcu, that reader in sections of 20 us",
+         "synchronize_rcu, a reader in sections of 20 us on the other CPU",
          "us",
          Kind::synchronize_hold,
          {BarKind::at_most, hold_us + 20},
          {ours, urcu, ck}},
         {"thread-memory",
-         "memory of an idle registered thread, 4,096 of them",
+         "memory that each of 4,096 idle threads takes by registering",
          "bytes",
          Kind::thread_memory,
          {BarKind::at_most, 1'024},
@@ -140,7 +141,7 @@ static std::vector<Figure> callback_figures()
          "update-daemon in CPU time of all threads",
          "ns",
          Kind::update_cpu,
-         {},
+         {BarKind::ratio_to_peer, 0.8},
          {ours, urcu, own}},
         {"backlog",
          "largest backlog of that loop, backpressure block",
@@ -152,13 +153,67 @@ static std::vector<Figure> callback_figures()
     };
 }
 
-// A figure has one bar, which is to its second side: a row for each peer that has one.
+static std::vector<Figure> neighbour_figures()
+{
+    return {
+        {"neighbour-slow",
+         "a callback while another thread's callback on its CPU takes 600 ms",
+         "ms",
+         Kind::neighbour,
+         {BarKind::at_most, 250},
+         {{&rtrcu_peer, as_it_comes}, {&urcu_memb_peer, {}}},
+         false,
+         false,
+         0,
+         5},
+    };
+}
+
+// Each round is a process of its own, whose first callback creates the library's threads.
+static std::vector<Figure> flood_figures()
+{
+    const Side urcu{&urcu_memb_peer, {}}, ours{&rtrcu_peer, as_it_comes}, ordinary{&rtrcu_peer, all_ordinary};
+    return {
+        {"flood-fifo",
+         "largest backlog after 0.3 s: a FIFO thread queues 100,000 a second beside 4 busy threads",
+         "callbacks",
+         Kind::flood_backlog,
+         {BarKind::ratio_to_peer, 1},
+         {ours, urcu, ordinary},
+         false,
+         true,
+         0,
+         3},
+        {"flood-fifo-whole",
+         "the same from the first callback on, which creates the library's threads",
+         "callbacks",
+         Kind::flood_whole,
+         {BarKind::ratio_to_peer, 1.5},
+         {ours, urcu, ordinary},
+         false,
+         true,
+         0,
+         3},
+        {"flood-fifo-others",
+         "time of a million loops of those busy threads, against all of ours ordinary",
+         "ns",
+         Kind::flood_others,
+         {BarKind::ratio_to_peer, 1.05},
+         {ours, ordinary, urcu},
+         false,
+         true,
+         0,
+         3},
+    };
+}
+
+// A figure has one bar, against its second side, so there is a row for each peer with a bar.
 static std::vector<Figure> cell_figures()
 {
     const Side ours{&cell_rtrcu_peer, as_it_comes}, loop{&cell_rtrcu_loop_peer, policy_inline};
     const Side shared{&cell_atomic_shared_peer, {}}, mutex{&cell_shared_mutex_peer, {}}, cds{&cell_cds_peer, {}};
-    const char *const read = "C++: read one value that others replace, net of the loop";
-    const char *const quiet = "C++: a changed copy takes its place, through the free";
+    const char *const read = "C++: read a value that others replace, net of the loop";
+    const char *const quiet = "C++: replace it by a changed copy, until the old one is freed";
     const char *const busy = "C++: the same beside a reader on the other CPU";
     const Bar tenth{BarKind::ratio_to_peer, 0.1}, third{BarKind::ratio_to_peer, 0.3}, once{BarKind::ratio_to_peer, 1};
     return {
@@ -173,17 +228,26 @@ static std::vector<Figure> cell_figures()
     };
 }
 
-// Curves: few rounds, since a round is thousands of threads that come and go.
+// Curves over the number of threads: few rounds, since a round creates thousands of threads.
 static std::vector<Figure> crowd_figures()
 {
     const Side urcu{&urcu_memb_peer, {}}, ours{&rtrcu_peer, as_it_comes};
     const struct {
         const char *name, *what, *unit;
         Kind kind;
+        Bar bar; // for up to 512 threads
     } crowds[] = {
-        {"crowd-idle", "synchronize_rcu among so many threads that rest", "us", Kind::crowd_idle},
-        {"crowd-now-and-then", "synchronize_rcu among so many that read now and then", "us", Kind::crowd_now_and_then},
-        {"crowd-queueing", "CPU time of a callback, so many threads queue 64 each", "ns", Kind::crowd_queueing},
+        {"crowd-idle", "synchronize_rcu among this number of idle threads", "us", Kind::crowd_idle, {}},
+        {"crowd-now-and-then",
+         "synchronize_rcu among this number of threads that read now and then",
+         "us",
+         Kind::crowd_now_and_then,
+         {}},
+        {"crowd-queueing",
+         "CPU time of a callback, where this number of threads queue 64 each",
+         "ns",
+         Kind::crowd_queueing,
+         {BarKind::ratio_to_peer, 1}},
     };
     std::vector<Figure> figures;
     for (const auto &crowd : crowds)
@@ -192,7 +256,7 @@ static std::vector<Figure> crowd_figures()
                                crowd.what,
                                crowd.unit,
                                crowd.kind,
-                               {},
+                               threads <= 512 ? crowd.bar : Bar{},
                                {ours, urcu},
                                false,
                                false,
@@ -200,13 +264,13 @@ static std::vector<Figure> crowd_figures()
                                5});
     const Bar half{BarKind::above_reference, 0.5};
     figures.push_back({"first-section",
-                       "first section of a thread that was put to sleep, against one awake: the median",
+                       "first section of an idle thread, against a thread still scanned: the median",
                        "us",
                        Kind::first_section,
                        half,
                        {ours}});
     figures.push_back({"first-section-late",
-                       "the same in the slow one of a hundred",
+                       "the same: the slowest of a hundred",
                        "us",
                        Kind::first_section_late,
                        {BarKind::above_reference, no_limit},
@@ -218,7 +282,8 @@ const std::vector<Figure> &all_figures()
 {
     static const std::vector<Figure> figures = [] {
         std::vector<Figure> all = reader_figures();
-        for (auto *part : {waiting_figures, callback_figures, cell_figures, crowd_figures})
+        for (auto *part :
+             {waiting_figures, callback_figures, flood_figures, neighbour_figures, cell_figures, crowd_figures})
             for (Figure &figure : part())
                 all.push_back(std::move(figure));
         return all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// rtrcu-bench: this library beside its peers, in one interleaved run.
+// rtrcu-bench: this library and its peers, in one interleaved run.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,7 @@ class Bench : public lab::Experiment
   public:
     Bench()
     {
-        out.clear(); // it has no page
+        out.clear(); // there is no HTML page
     }
     void declare(lab::Options &options) override;
     void prepare() override;
@@ -42,7 +42,7 @@ class Bench : public lab::Experiment
     }
     lab::Verdicts judge(bool times) override;
     void fill(lab::Document &document) override;
-    // Instead of a run; an exit code.
+    // Does something else than a run, if requested; returns an exit code.
     std::optional<int> other_use();
 
   private:
@@ -65,14 +65,14 @@ class Bench : public lab::Experiment
 
 void Bench::declare(lab::Options &options)
 {
-    options.flag("--quick", common.quick, "few short rounds, about a minute: times are shown and not judged");
+    options.flag("--quick", common.quick, "three short rounds, about a minute: times are shown and not judged");
     options.flag("--counts", counts_, "only the figures that are counts, not times");
     options.flag("--list", list_, "list the figures");
     options.list("--only", only_, "only these figures; see --list");
     options.count("--rounds", rounds_.planned, "rounds, each of all figures (default 15, quick 3)", 1, 1000);
     options.seed("--seed", common.seed, "decides keys and the order of sides");
-    options.text("--json", common.json, "write the document there");
-    options.text("--here", here_, "for profilers: one side of a figure in this process, such as pair/0");
+    options.text("--json", common.json, "write the results to this file");
+    options.text("--here", here_, "for profilers: run one side of a figure in this process, such as pair/0");
 }
 
 std::optional<int> Bench::other_use()
@@ -123,10 +123,10 @@ void Bench::select()
             run.sides.push_back(std::make_unique<SideProcess>(figure, side, parameters()));
     }
     if (runs_.empty())
-        throw lab::Refusal("--counts leaves none of the figures that --only names");
+        throw lab::Refusal("none of the figures that --only names is a count");
 }
 
-// The sides in an order that the seed decides anew each time.
+// The sides in an order that the seed decides anew for each round.
 void Bench::round(Run &run)
 {
     std::vector<std::size_t> order(run.sides.size());
@@ -172,7 +172,7 @@ std::vector<std::string> Bench::left_out() const
     return texts;
 }
 
-// What the table says, as far as it fails the run.
+// The lines of the table that make the run fail.
 lab::Verdicts Bench::judge(bool)
 {
     lab::Verdicts verdicts;

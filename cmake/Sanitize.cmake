@@ -3,13 +3,13 @@
 set(RTRCU_SANITIZE "" CACHE STRING "sanitizers for everything that is built, as -fsanitize= takes them")
 
 if(RTRCU_SANITIZE)
-    # A report is a failure: undefined behaviour stops the program as the other sanitizers do.
+    # Undefined behaviour ends the program with a failure, like reports of the other sanitizers.
     set(RTRCU_SANITIZE_FLAGS -fsanitize=${RTRCU_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-    # The race detector does not model fences, and says so at each; the library's annotations tell it what they order.
+    # gcc warns at each fence that ThreadSanitizer does not model it; annotations in the library replace the fences.
     if(RTRCU_SANITIZE MATCHES thread AND CMAKE_C_COMPILER_ID STREQUAL GNU)
         list(APPEND RTRCU_SANITIZE_FLAGS -Wno-tsan)
     endif()
-    # clang tells by __has_feature() what gcc tells by these names, which the tests ask for.
+    # The tests use these macros, which gcc defines; clang has __has_feature() instead.
     if(CMAKE_C_COMPILER_ID STREQUAL Clang)
         foreach(sanitizer address thread)
             if(RTRCU_SANITIZE MATCHES ${sanitizer})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Asio: requests as coroutines on a pool of threads, each of which keeps to one routing table while it waits, and a
-// task that replaces the table all the time.
+// Asio: requests are coroutines on a pool of threads.  Each keeps one routing table while it waits, and a task replaces
+// the table continuously.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -24,7 +24,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-// Both entries of a table are of one version.
+// Both entries of a table have the same version.
 struct Table {
     std::map<std::string, int> port_of{{"front", 0}, {"back", 0}};
 };
@@ -46,7 +46,7 @@ asio::awaitable<void> request(Service &service)
     const Table *table = service.table.read(section);
     const int front = table->port_of.at("front");
     co_await section.across(wait_for_the_peer());
-    const int back = table->port_of.at("back"); // the same table, though it has been replaced, on whatever thread
+    const int back = table->port_of.at("back"); // the same table, although it has been replaced, on any thread
     service.wrong += front != back;
     service.answered++;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// C++: a configuration behind an atomic shared_ptr, and the same program with rtrcu::cell in its place.
+// C++: a configuration in an atomic shared_ptr, and the same program with rtrcu::cell instead.
 //
 // Both classes have the same three operations.  What changes: a reader holds a snapshot for a block instead of a
-// counted reference for as long as it likes, and pays no atomic operation for it; a change is one call.
+// counted reference for any time, and needs no atomic operation for it; a change is one call.
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -17,7 +17,7 @@
 namespace
 {
 
-// Every field of one configuration belongs to the same version, which is what the readers check.
+// Every field of a configuration belongs to the same version, which the readers check.
 struct Config {
     int version = 0;
     std::string host = "host-0";
@@ -84,7 +84,7 @@ class After
     }
 };
 
-// Two threads change it while two read it: no change is lost, and no reader sees half of one.
+// Two threads change it while two read it: no change is lost, and no reader sees a partial one.
 template <typename Store> bool serve(const char *name)
 {
     constexpr int changes = 2000;
@@ -116,6 +116,6 @@ template <typename Store> bool serve(const char *name)
 int main()
 {
     const bool good = serve<Before>("shared_ptr") & serve<After>("cell");
-    rcu_barrier(); // what the cell replaced is gone, too
+    rcu_barrier(); // the replaced values are destroyed too
     return good ? 0 : 1;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A hot-reloaded configuration: worker threads read it at every request, and a reload replaces it under them.
+/* A hot-reloaded configuration: worker threads read it at every request, and a reload replaces it meanwhile.
  *
- * Each version is one immutable object behind one pointer.  A worker that has begun a request keeps the version that it
- * found until its section ends; an old version is freed when the last such section is over.
- */
+ * Each version is an immutable object, to which one pointer refers. A worker that has begun a request keeps the version
+ * that it found until its section ends; an old version is freed when the last such section has ended. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ struct tally {
     long requests, mistakes;
 };
 
-/* Stands for reading a file: everything is filled in, and checked, before anybody can see it. */
+/* In place of reading a file: everything is filled in, and checked, before a reader can see it. */
 static struct settings *load(int version)
 {
     struct settings *fresh = malloc(sizeof(*fresh));
@@ -46,12 +45,12 @@ static struct settings *load(int version)
 static void settings_free(struct rcu_head *head)
 {
     struct settings *old = (struct settings *)((char *)head - offsetof(struct settings, rcu));
-    old->version = old->timeout_ms = -1; /* a worker that still looked would notice */
+    old->version = old->timeout_ms = -1; /* a worker that still read it would notice */
     free(old);
     freed++;
 }
 
-/* Only one thread reloads, so it may look at the old version without a section. */
+/* Only one thread reloads, so it may read the old version without a section. */
 static void reload(int version)
 {
     struct settings *old = rcu_dereference_protected(current, true);
@@ -73,7 +72,7 @@ static int serve(void)
     return right ? version : 0;
 }
 
-/* Serve until the last version is there. */
+/* Serve until the last version is published. */
 static void *worker(void *argument)
 {
     struct tally *tally = argument;
@@ -81,7 +80,7 @@ static void *worker(void *argument)
     do {
         version = serve();
         tally->requests++;
-        tally->mistakes += version < last; /* torn, freed, or older than the one before */
+        tally->mistakes += version < last; /* torn, freed, or older than the previous one */
         last = version;
     } while (version < VERSIONS);
     return NULL;

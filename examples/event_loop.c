@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* An event loop with a deadline: every millisecond a timer event must be served at once, and in the time that is left
+/* An event loop with a deadline: every millisecond a timer event must be served immediately, and in the remaining time
  * the loop itself runs the callbacks that are ready, as many as fit before the next event.
  *
  * The thread is quiescent-state (sections cost nothing; it is offline while it sleeps) and a deadline thread (nothing
- * that it calls wakes anybody or waits).
+ * that it calls wakes a thread or waits).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #define EVENTS 500
 #define PERIOD_NS 1000000
-#define UPDATES 200 /* per event: each makes an old route to be freed */
+#define UPDATES 200 /* per event: each leaves an old route to be freed */
 
 struct route {
     int port;
@@ -24,8 +24,8 @@ struct route {
 };
 
 static struct route *table[64];
-static unsigned long replaced, freed, begun_late; /* the callbacks of a thread run one after the other, wherever */
-static int64_t due_ns;                            /* of the next event; the loop's own */
+static unsigned long replaced, freed, begun_late; /* the callbacks of a thread run one at a time, on any thread */
+static int64_t due_ns;                            /* of the next event; used only by the loop */
 static _Thread_local bool is_loop;
 
 static int64_t now_ns(void)
@@ -80,10 +80,10 @@ static void loop(int epoll, int timer, int64_t lateness[])
         rcu_thread_online();
         lateness[event] = now_ns() - due_ns;
         serve(event);
-        while (due_ns <= now_ns()) /* periods that were missed altogether are not made up for */
+        while (due_ns <= now_ns()) /* periods that were missed entirely are skipped */
             due_ns += PERIOD_NS;
         rcu_set_deadline(due_ns);
-        rcu_process_callbacks(0); /* until all are done, the budget is used up or the deadline is near */
+        rcu_process_callbacks(0); /* until all have run, the budget is used up or the deadline is near */
     }
 }
 
@@ -105,7 +105,7 @@ int main(void)
     if (timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL) || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &interest))
         return 1;
     loop(epoll, timer, lateness);
-    rtrcu_unregister_thread(); /* from here on no deadline: what is left goes to a daemon */
+    rtrcu_unregister_thread(); /* from here on no deadline: a daemon runs the remaining callbacks */
     rcu_barrier();
 
     struct rtrcu_stats stats = {.size = sizeof(stats)};

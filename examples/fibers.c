@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fibers that keep a read section while they are parked: a scheduler of a few lines over ucontext, with two threads.
+/* Fibers that keep a read section while they are parked: a small scheduler over ucontext, with two threads.
  *
- * A fiber looks up the route, waits for something (its scheduler runs the others meanwhile) and goes on with the same
- * route, on whatever thread is free.  What the scheduler must do for this is rcu_task_park() before the fiber leaves
- * its thread, and rcu_task_resume() before it goes on.
+ * A fiber looks up the route, waits for something (its scheduler runs the others meanwhile) and continues with the same
+ * route, on any free thread.  For this the scheduler calls rcu_task_park() before the fiber leaves
+ * its thread, and rcu_task_resume() before it continues.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -20,15 +20,15 @@
 #define STACK_BYTES 65536
 
 struct route {
-    int port; /* 0 = given back: no reader may see it */
+    int port; /* 0 = freed: no reader may see it */
 };
 
 struct fiber {
     struct rcu_task task;
-    ucontext_t context, *thread; /* thread: whose it is at present */
+    ucontext_t context, *thread; /* thread: the thread that runs it at present */
     int runs_on;                 /* number of that thread */
     bool done;
-    int moved, bad; /* sections that went on on another thread; that saw what was given back */
+    int moved, bad; /* sections that continued on another thread; that saw a freed route */
     struct fiber *next;
 };
 
@@ -48,7 +48,7 @@ static void queue_add(struct fiber *fiber)
     pthread_mutex_unlock(&lock);
 }
 
-/* NULL: none at present.  *@left: how many there are at all. */
+/* NULL: none at present.  *@left: how many fibers exist. */
 static struct fiber *queue_take(int *left)
 {
     pthread_mutex_lock(&lock);
@@ -63,7 +63,7 @@ static struct fiber *queue_take(int *left)
     return fiber;
 }
 
-/* In the fiber: leave the thread.  It may be another one that goes on behind the call. */
+/* In the fiber: leave the thread.  After the call it may run on another thread. */
 static void park(struct fiber *fiber)
 {
     rcu_task_park(&fiber->task);
@@ -123,7 +123,7 @@ static void fiber_init(struct fiber *fiber, char *stack)
     queue_add(fiber);
 }
 
-/* New routes as long as there are fibers.  Returns how many. */
+/* Publish new routes as long as there are fibers.  Returns their number. */
 static int replace_routes(void)
 {
     int replaced = 0, left = FIBERS;
@@ -134,7 +134,7 @@ static int replace_routes(void)
         fresh->port = ++replaced;
         rcu_assign_pointer(current, fresh);
         if (old) {
-            synchronize_rcu(); /* waits for fibers that hold it, parked or not */
+            synchronize_rcu(); /* waits for fibers inside a section, parked or not */
             old->port = 0;
             free(old);
         }

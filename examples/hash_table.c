@@ -54,7 +54,7 @@ static struct session *make(unsigned long key, unsigned long renewed)
     return fresh;
 }
 
-/* Add the session, or put a renewed copy in its place: readers see the old or the new one, never neither. */
+/* Add the session, or replace it by a renewed copy: readers see the old or the new one, never neither. */
 static void renew(unsigned long key)
 {
     pthread_mutex_lock(&table_lock);
@@ -78,7 +78,8 @@ static void drop(unsigned long key)
     rcu_free(old);
 }
 
-/* Even keys are only ever renewed, so a reader must find them every time, and never an older copy than before. */
+/* Even keys are renewed and never removed, so a reader must find them every time, and never an older copy than
+ * before. */
 static bool look_up(unsigned long key, unsigned long *last)
 {
     rcu_read_lock();

@@ -2,7 +2,7 @@
 // C++: an ordinary std::unordered_map that many threads read without a lock, replaced as a whole by one writer.
 //
 // The writer does not wait and needs no callback: it keeps each old map with the cookie of the grace period that it
-// needs, and destroys the maps whose cookie has passed when it comes by again.
+// needs, and at its next change destroys the maps whose cookie has passed.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace
 {
-// Every price of a map is that of the same moment, which is what the readers check.
+// All prices of a map are of the same moment, which the readers check.
 using Prices = std::unordered_map<std::string, int>;
 
 class PriceMap
@@ -37,7 +37,7 @@ class PriceMap
     ~PriceMap()
     {
         if (!old_.empty())
-            cond_synchronize_rcu(old_.back().cookie); // the others' have passed then, too
+            cond_synchronize_rcu(old_.back().cookie); // then the other cookies have passed too
         delete now_;
     }
     // In a section; the map may be used until it ends.
@@ -95,7 +95,7 @@ int main()
         prices.set_all(price);
         std::this_thread::sleep_for(std::chrono::microseconds(200)); // nothing depends on it
     }
-    while (reads < 1000) // the readers have had their turn, too
+    while (reads < 1000) // until the readers have run too
         std::this_thread::yield();
     stop = true;
     for (std::thread &reader : readers)

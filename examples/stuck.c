@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A grace period that does not end, to find out why: docs/stuck.md goes through it.
+/* A grace period that does not end; docs/stuck.md explains how to find the cause.
  *
  * A reader waits for an answer inside its section, a task is parked inside its own, and an updater waits for both.
- * usage: stuck [SECONDS]   After so many, 1 if none are named, the answer comes.
+ * usage: stuck [SECONDS]   The answer comes after SECONDS, 1 by default.
  */
 #include <assert.h>
 #include <pthread.h>

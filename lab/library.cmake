@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # lab_library(NAME source... LIBRARIES library...): rooms of the lab as a static library, for the program and for tests.
 #
-# What only lays out text is not timed: it is compiled without optimization, which halves the build. Most of a file's
-# compile time goes into headers of libraries, which are compiled once.
+# Sources that only format text are not measured: they are compiled without optimization, which halves the build time.
+# Headers of libraries, which take most of the compile time, are precompiled.
 include_guard(GLOBAL)
 include(${CMAKE_CURRENT_LIST_DIR}/torture/scenarios.cmake)
 set(LAB_FOLDER ${CMAKE_CURRENT_LIST_DIR})
@@ -22,16 +22,16 @@ function(lab_library name)
     add_library(${name} STATIC ${timed} $<TARGET_OBJECTS:${name}_text>)
     foreach(target ${name} ${name}_text)
         target_include_directories(${target} PUBLIC ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
-        # A C header may give a function the name of a struct, as stat() has it; C++ calls that hiding, unless it is a
-        # system's.
-        target_include_directories(${target} SYSTEM PUBLIC ${CMAKE_SOURCE_DIR}/include)
+        # SYSTEM: a C header may give a function the name of a struct, like stat(); the compiler warns of that in other
+        # headers.
+        target_include_directories(${target} SYSTEM PUBLIC ${PROJECT_SOURCE_DIR}/include)
         target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
         target_link_libraries(${target} PUBLIC CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json ${LAB_LIBRARIES}
                               PRIVATE rtrcu_options)
         target_precompile_headers(${target} PRIVATE <fmt/format.h> <algorithm> <atomic> <functional> <map> <memory>
                                   <optional> <random> <string> <thread> <vector>)
     endforeach()
-    # Several files at a time, since most of the time goes into headers of libraries.
+    # Seven files are compiled as one, because headers of libraries take most of the time.
     set_target_properties(${name} ${name}_text PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
     target_compile_options(${name}_text PRIVATE -O0)
     target_precompile_headers(${name}_text PRIVATE <nlohmann/json.hpp>)

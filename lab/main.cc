@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The `rtrcu` program: chooses a sub-command, nothing else.
+// The `rtrcu` program: only chooses a sub-command.
 #include <rtrcu/rcu.h>
 
 #include "command/command.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers of bp: registered by their first section, in a handler too; nobody wakes who waits for them.
+/* Readers of bp: registered by their first section, even in a handler; they never wake a waiter.
  */
 #include "nesting.h"
 
@@ -67,7 +67,7 @@ int urcu_bp_read_ongoing(void)
     return rtrcu_adopted_is_inside(&urcu_bp_reader->word);
 }
 
-/* pthread_atfork() does what there is to do. */
+/* Do nothing: the library's pthread_atfork() handlers do what is needed. */
 void urcu_bp_before_fork(void)
 {
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What every flavour's library offers to updaters, under its own names.
- */
+/* The functions of a flavour's library for updaters, under the flavour's names. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -32,8 +31,8 @@ static bool same_folder(const char *left, const char *right)
     return strncmp(left, right, length) == 0 && !strchr(right + length, '/');
 }
 
-/* The first library that has a name has it for the whole process: a copy of liburcu under another name, too.  Its
- * flavour works then, but not on this library. */
+/* Print a message if another library, such as a copy of liburcu under another name, was loaded first with these names:
+ * the whole process uses the first definition.  The flavour works then, but not on this library. */
 static void say_whose_names(void)
 {
     Dl_info own, first;
@@ -42,9 +41,9 @@ static void say_whose_names(void)
     if (!found || !dladdr1(found, &first, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || !dladdr(&domain, &own))
         return;
     if (symbol->st_shndx == SHN_UNDEF || same_folder(own.dli_fname, first.dli_fname))
-        return; /* a program that takes the address of another's function has it as its own */
-    fprintf(stderr, "rtrcu: %s: %s has these names before %s, and the program runs on that\n", shim_flavour.name,
-            first.dli_fname, own.dli_fname);
+        return; /* the program takes the address of another object's function, and so defines the symbol itself */
+    fprintf(stderr, "rtrcu: %s: %s was loaded before %s and defines the same names: the program uses it\n",
+            shim_flavour.name, first.dli_fname, own.dli_fname);
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -87,7 +86,7 @@ bool NAME(poll_state_synchronize_rcu)(struct rtrcu_flavor_cookie state)
 
 /* ---- callbacks ---- */
 
-/* A CPU's server is queued to inside a section alone. */
+/* Queue to a CPU's server only inside a section. */
 void NAME(call_rcu)(struct rcu_head *head, rcu_callback_t func)
 {
     struct rtrcu_adopted *own = shim_domain();
@@ -178,7 +177,7 @@ void NAME(defer_rcu)(void (*func)(void *), void *p)
     rtrcu_adopt_defer(shim_domain(), func, p);
 }
 
-/* The first function that a thread defers makes its ring. */
+/* Does nothing: a thread's first deferred function creates its ring. */
 EXPORT int NAME(defer_register_thread)(void);
 int NAME(defer_register_thread)(void)
 {

@@ -2,8 +2,8 @@
 /* A program's own copy of the flavour's table, for programs of liburcu 0.13 and of 0.15.
  *
  * A program that takes the table's address is linked with room for it: 112 bytes by liburcu 0.13, 128 by 0.15.  At its
- * start the loader copies the library's table there, the smaller of both symbols' sizes, and prints a warning where the
- * library's is the larger one.  So the symbol has 112 bytes, and a larger copy is completed here, before main().
+ * start the loader copies the library's table there, as many bytes as the smaller of both symbols has, and prints a
+ * warning if the library's is larger.  So the symbol has 112 bytes, and a larger copy is completed here, before main().
  * tested by: test/dropin/table.c
  */
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 
 #include "shim.h"
 
-/* Without a size, which is the program's choice. */
+/* Without a size, which the program chooses. */
 extern EXPORT const uintptr_t NAME(flavor)[];
 
 /* Value: an address, and whether the loader has made it read-only. */
@@ -42,7 +42,7 @@ static int look_at_object(struct dl_phdr_info *object, size_t size, void *argume
     return place->is_read_only;
 }
 
-/* False: its page cannot be written to. */
+/* Store @value at @word, if need be after making its page writable.  False: the page cannot be made writable. */
 static bool store(uintptr_t *word, uintptr_t value)
 {
     struct place place = {.at = (uintptr_t)word};
@@ -56,7 +56,7 @@ static bool store(uintptr_t *word, uintptr_t value)
     return !place.is_read_only || mprotect(page, bytes, PROT_READ) == 0;
 }
 
-/* The program's table is a copy of this library's first part, and has room for the rest. */
+/* Is @seen a program's copy of this table's first part, with room for the rest? */
 static bool is_larger_copy(const uintptr_t *seen)
 {
     Dl_info found;

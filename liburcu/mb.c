@@ -3,7 +3,7 @@
  */
 #include "nesting.h"
 
-uint32_t urcu_mb_has_sys_membarrier; /* nobody sets it */
+uint32_t urcu_mb_has_sys_membarrier; /* never set: mb's readers always use full fences */
 
 const struct rtrcu_adopt_flavour shim_flavour = {
     .kind = RTRCU_ADOPT_MB,

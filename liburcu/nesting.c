@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers of memb and mb, who register by their first section where they did not themselves.
+/* Readers of memb and mb, registered by their first section unless they registered themselves.
  */
 #include "nesting.h"
 
@@ -46,7 +46,7 @@ void NAME(init)(void)
     (void)shim_domain();
 }
 
-/* Grace periods and callbacks go on until the process has ended. */
+/* Does nothing: grace periods and callbacks continue until the process ends. */
 void NAME(exit)(void)
 {
 }

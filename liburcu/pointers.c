@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Pointers for callers in other languages, and futexes for machines without: the names that every flavour exports.
+/* Names that every flavour exports: pointer functions for callers in other languages, and futexes for old kernels.
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@
 
 void *rcu_dereference_sym(void *p)
 {
-    return p; /* the load is the caller's own */
+    return p; /* the caller has loaded it */
 }
 
 void *rcu_dereference_sym2(void **p)
@@ -35,7 +35,7 @@ void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh)
     return old;
 }
 
-/* What liburcu's own forms share where the kernel has no futexes; nothing uses them here. */
+/* State of liburcu's own replacements where the kernel has no futexes; unused here. */
 EXPORT __attribute__((weak)) pthread_mutex_t __urcu_compat_futex_lock = PTHREAD_MUTEX_INITIALIZER;
 EXPORT __attribute__((weak)) pthread_cond_t __urcu_compat_futex_cond = PTHREAD_COND_INITIALIZER;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers of qsbr: a thread that is online is inside until it says otherwise.
- */
+/* Readers of qsbr: an online thread is inside until its next quiescent state, or until it goes offline. */
 #include "shim.h"
 
 extern EXPORT __thread struct rtrcu_adopted_reader urcu_qsbr_reader;
@@ -47,7 +46,7 @@ static __attribute__((noinline)) void wake(struct rtrcu_adopted_reader *self)
     rtrcu_adopt_wake(shim_domain());
 }
 
-/* A word that has the generation in force already says nothing new: a grace period that waits has stepped since. */
+/* Returns early if the word has the current generation: no grace period that has advanced it waits for this thread. */
 void urcu_qsbr_quiescent_state(void)
 {
     struct rtrcu_adopted_reader *self = &urcu_qsbr_reader;

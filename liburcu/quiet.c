@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What readers say in qsbr alone: elsewhere it is in the table for liburcu-cds, and does nothing.
- */
+/* Functions that only qsbr needs: other flavours list them in the table for liburcu-cds, and they do nothing. */
 #include "shim.h"
 
 void NAME(quiescent_state)(void)

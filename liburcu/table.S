@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The flavour's table for liburcu-cds: 16 calls, in the order of struct rtrcu_flavor_0_15.
+/* The flavour's table for liburcu-cds: 16 functions, in the order of struct rtrcu_flavor_0_15.
  *
- * Programs of liburcu 0.13 know the first 14, those of 0.15 all.  TABLE_BYTES is the size of the exported symbol, which
- * is smaller than the table in the libraries that programs run on: copy.c says why.  No compiler makes such a symbol.
+ * Programs of liburcu 0.13 use the first 14, those of 0.15 all.  TABLE_BYTES is the size of the exported symbol, which
+ * is smaller than the table in the libraries that programs load: see copy.c.  No compiler creates such a symbol.
  */
 #ifdef __CET__
 #include <cet.h>

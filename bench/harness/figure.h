@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A figure: what is measured, by which sides, and the bar it is held to.
+// A figure: what is measured, by which sides, and its bar.
 #pragma once
 
 #include <cmath>
@@ -12,20 +12,20 @@ namespace bench
 enum class BarKind {
     none,               // shown, not judged
     ratio_to_peer,      // ours / the second side's of the same round
-    ratio_to_reference, // ours / what the same round gave without the thing
+    ratio_to_reference, // ours / the reference of the same round
     at_most,            // ours, in the figure's unit
-    above_reference,    // ours less what the same round gave without the thing, in that unit
+    above_reference,    // ours less the reference of the same round, in the figure's unit
 };
 
 struct Bar {
     BarKind kind = BarKind::none;
     double limit = 0;
-    // Is what ours is compared with of the same side?
+    // Is the bar against our own reference?
     bool is_to_itself() const
     {
         return kind == BarKind::ratio_to_reference || kind == BarKind::above_reference;
     }
-    // An infinite limit says what the ratio is to, and judges nothing.
+    // With an infinite limit the ratio is shown, and nothing is judged.
     bool judged() const
     {
         return kind != BarKind::none && std::isfinite(limit);
@@ -43,11 +43,11 @@ struct Figure {
     const char *unit;
     Kind kind;
     Bar bar;
-    std::vector<Side> sides; // ours first, then the one that the bar means, then others for comparison
+    std::vector<Side> sides; // ours, then the side that the bar is against, then others for comparison
     bool counts = false;     // a count, not a time: judged in quick runs too
     bool fresh = false;      // a process of its own for every round
-    std::size_t threads = 0; // of a crowd
-    unsigned every = 1;      // takes part in one round out of so many
+    std::size_t threads = 0; // of the figures crowd-*
+    unsigned every = 1;      // takes part in one round of this number
 };
 
 const std::vector<Figure> &all_figures();

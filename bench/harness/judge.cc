@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Medians and verdicts: the rounds vote, and a vote that is not clear is said to be none.
+// Medians and verdicts: the rounds vote, and an unclear vote is reported as undecided.
 #include "harness/judge.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ static std::vector<Beside> judge_beside(const Result &result, bool itself)
     return beside;
 }
 
-// What the bar limits, round by round.
+// The value that the bar limits, for each round.
 static std::vector<double> measure_of(BarKind kind, const std::vector<double> &ours, const std::vector<double> &peer,
                                       const std::vector<double> &ratio)
 {

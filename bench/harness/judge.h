@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// From the rounds of a figure to its medians, their spread, and a verdict.
+// Computes the medians of a figure, their spread, and the verdict, from its rounds.
 #pragma once
 
 #include "harness/side.h"
@@ -21,8 +21,8 @@ enum class Verdict {
 };
 const char *verdict_name(Verdict verdict);
 
-// A side beyond the one that the bar means: its value, and ours divided by it; where a figure is held against its own
-// reference, its value divided by its own reference.
+// A further side: its value, and ours divided by it; if the bar is against the reference, its value divided by its
+// own reference.
 struct Beside {
     const char *name;
     Spread value, ratio;
@@ -30,7 +30,7 @@ struct Beside {
 
 struct Judged {
     const Result *result;
-    Spread ours, peer; // of the side that the bar means, or of the reference
+    Spread ours, peer; // @peer: of the side that the bar is against, or of the reference
     Spread ratio;      // ours / peer, round by round
     std::vector<Beside> beside;
     unsigned rounds = 0, within = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Lays out what the rounds gave.
+// Prints the results of the rounds.
 #include "harness/output.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace bench
 {
 
-// A count in full, a time with three digits.
+// A count is printed in full, a time with three digits.
 static std::string figure_text(double value)
 {
     return std::abs(value) < 0.005 ? "0" : lab::number(value);
@@ -114,7 +114,7 @@ void add_rows(const std::vector<Judged> &figures, lab::Document &document)
 
 std::string conditions_text(const lab::Machine &machine, uint64_t seed, unsigned rounds)
 {
-    std::map<std::string, std::string> versions; // a peer once, whatever its flavour
+    std::map<std::string, std::string> versions; // each library once, for all of its flavours
     for (const Peer *peer : all_peers()) {
         std::string name = peer->name;
         if (peer != &none_peer)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a side's process does, and the same in this one.
+// The rounds of a side, in its own process or in this one.
 #include "harness/side.h"
 
 #include <exception>

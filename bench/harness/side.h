@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// One process a side of a figure: the library is configured afresh in it, and it runs a round when told to.
+// Each side of a figure has a process: it configures the library, and runs a round on request.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ class SideProcess
   public:
     SideProcess(const Figure &figure, std::size_t side, const Parameters &parameters);
 
-    // One round; nothing with error() when the process failed, hung or died.
+    // Run one round; no value, and error(), if the process failed, hung or died.
     std::optional<Measured> round();
     const std::string &error() const
     {
@@ -36,14 +36,14 @@ class SideProcess
     std::unique_ptr<Work> work_; // in the process
 };
 
-// In this process, for profilers: rounds one after the other, each value on a line.  Returns an exit code.
+// Run rounds in this process, for profilers, and print each value on a line.  Returns an exit code.
 int run_here(const std::string &name, const Parameters &parameters, unsigned rounds);
 
-// What the rounds of a figure gave, a row for each side.
+// The results of a figure's rounds, a row for each side.
 struct Result {
     const Figure *figure = nullptr;
     std::vector<std::vector<Measured>> sides; // [side][round]
-    std::string error;                        // why it has no rounds, or fewer
+    std::string error;                        // why rounds are missing
 };
 
 } // namespace bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a side of a figure does in a round, and what it reports.
+// The work of a side in a round, and its result.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct Parameters {
     uint64_t seed = 1;
     int cpu = 0;             // of the thread that is measured
     int other_cpu = 1;       // of its busy reader
-    std::size_t threads = 0; // of a crowd
+    std::size_t threads = 0; // of the figures crowd-*
 };
 
-// The value is in the figure's unit.  The reference is what the same round gave without the thing that is measured, for
-// figures that compare with themselves.
+// The value is in the figure's unit.  The reference is the value of the same round without the operation that is
+// measured, for figures whose bar is against it.
 struct Measured {
     double value = 0;
     double reference = std::numeric_limits<double>::quiet_NaN();
@@ -46,7 +46,7 @@ inline double median(std::vector<uint64_t> values)
     return static_cast<double>(lab::Samples(std::move(values)).quantile_of_few(0.5).value_or(0));
 }
 
-// Run `body` on a thread of its own, so that there is no reader between rounds.  `cpu` < 0: where the kernel likes.
+// Run `body` on a new thread, so that there is no reader between rounds.  `cpu` < 0: on any CPU.
 template <class Body> void on_thread(int cpu, const Body &body)
 {
     std::thread thread([&] {
@@ -57,8 +57,8 @@ template <class Body> void on_thread(int cpu, const Body &body)
     thread.join();
 }
 
-// Blocks of the loop with what is measured and of the loop without, in turn, on one thread of P: the medians, so that a
-// block that was preempted does not count.
+// Alternate blocks of the loop with the measured operation and without it, on one thread of P.  Returns the medians, so
+// that preempted blocks do not count.
 struct InTurn {
     double with, without;
 };
@@ -77,7 +77,7 @@ InTurn in_turn(int cpu, int count, const With &with, const Without &without)
     return {median(std::move(times_with)), median(std::move(times_without))};
 }
 
-// Keeps the compiler from merging or dropping what stands before it; no instruction.
+// Keeps the compiler from merging or dropping the code before it; emits no instruction.
 [[gnu::always_inline]] inline void compiler_fence()
 {
     asm volatile("" ::: "memory");

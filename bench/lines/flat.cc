@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// For comparison alone: the shape that is common in user space, one list of readers under one lock, and one queue of
+// For comparison: the design that is common in user space, with one list of readers under one lock, and one queue of
 // callbacks for all threads.
 //
 // A reader copies the global count into its own word.  A grace period raises the count twice, and waits each time until
-// every word on the list is 0 or of the new count.  What the list's links cost is left out.
+// every word on the list is 0 or has the new count.  The list's links are not modelled.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ struct {
     struct Reader *reader[kReaders];
 } flat;
 
-// By the machine's number of the CPU.
+// Indexed by the machine's number of the CPU.
 struct Reader words[kReaders];
 
 struct Reader *self()
@@ -58,7 +58,7 @@ void enter()
     flat.reader[flat.readers++] = self();
 }
 
-// The last one takes its place.
+// The last reader takes the place of the removed one.
 void leave()
 {
     for (uint32_t i = 0; i < flat.readers; i++) {

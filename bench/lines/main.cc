@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // rtrcu-lines: how many cache lines move between CPUs for a grace period, a section, a callback, from 1 to 4,096 CPUs,
-// by a model (machine/world.h), over the library's own source.  No time is measured, and every run gives the same.
+// by a model (machine/world.h), over the library's own source.  No time is measured, and every run gives the same
+// result.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,9 +25,9 @@ namespace
 
 constexpr int leaf_threads = 32; // of the library's tree
 constexpr int most_readers = 16;
-constexpr int warm_rounds = 24, rounds = 24; // more than a thread takes to fall asleep
+constexpr int warm_rounds = 24, rounds = 24; // more than a thread takes to become idle
 
-// Where those who read have their records.
+// Where the readers have their records.
 enum class Placement { spread, one_leaf, all };
 
 struct Row {
@@ -36,7 +37,7 @@ struct Row {
     sim::Contended contended;        // transfers a round
 };
 
-// One run is a process of its own, so that each begins with a fresh domain.
+// Each run has its own process, so that it begins with a fresh domain.
 class Run
 {
   public:
@@ -71,10 +72,10 @@ class Run
     sim::World world_;
     int world_cpus_ = 0;
     std::vector<int> all_, readers_;
-    uint64_t by_readers_ = 0; // transfers in what readers did
+    uint64_t by_readers_ = 0; // transfers of the readers' work
 };
 
-// The record of CPU number c lies in leaf (c + 1) / 32, since the first slot of the first leaf is nobody's.
+// The record of CPU number c is in leaf (c + 1) / 32, since the first slot of the first leaf belongs to no CPU.
 void Run::place(int cpus, Placement placement)
 {
     const int total = slots(cpus), leaves = (total + leaf_threads) / leaf_threads;
@@ -121,7 +122,7 @@ template <class Round> Row Run::measure(const char *figure, double per, const Ro
     return row;
 }
 
-// Readers that a grace period finds inside leave when it watches for them; else they have just read.
+// With @inside, readers are inside at the scan and leave while the grace period waits; else they have just left.
 Row Run::grace_period(const char *figure, bool inside)
 {
     return measure(figure, 1, [&] {
@@ -138,7 +139,7 @@ Row Run::grace_period(const char *figure, bool inside)
     });
 }
 
-// Sixteen sections of each reader to a grace period: what the sections alone move.
+// Sixteen sections of each reader between two grace periods: the transfers of the sections alone.
 Row Run::section()
 {
     constexpr int sections = 16;
@@ -156,8 +157,8 @@ Row Run::section()
     return row;
 }
 
-// The first @queueing CPUs queue @each callbacks a round; then the driver's CPU has its pass, and they run what is
-// theirs.
+// The first @queueing CPUs queue @each callbacks a round; then the driver's CPU does a pass, and they run their own
+// callbacks.
 Row Run::callbacks(const char *figure, int queueing, int each)
 {
     const std::vector<int> producers(all_.begin(), all_.begin() + queueing);
@@ -175,12 +176,12 @@ Row Run::callbacks(const char *figure, int queueing, int each)
     });
 }
 
-// In a process of its own; the row comes back through a pipe.
+// Runs in a process of its own, which returns the row through a pipe.
 template <class Body> Row apart(const Body &body)
 {
     int ends[2];
     if (pipe(ends) != 0)
-        throw std::runtime_error("no pipe is to be had");
+        throw std::runtime_error("pipe() has failed");
     const pid_t child = fork();
     if (child == 0) {
         const Row row = body();
@@ -257,7 +258,7 @@ nlohmann::json document(const std::vector<Row> &rows)
     return {{"experiment", "lines"}, {"rows", list}};
 }
 
-// Transfers of a grace period among 4,096 CPUs beside those among 16, where the same sixteen read: at most twice.
+// A grace period among 4,096 CPUs takes at most twice the transfers of one among 16, where the same sixteen read.
 int judge(const std::vector<Row> &rows)
 {
     int missed = 0;
@@ -280,10 +281,10 @@ int main_of(int argc, char **argv)
 {
     bool quick = false;
     std::string json;
-    CLI::App app("Cache lines that move between CPUs, counted by a model over the library's own source.",
+    CLI::App app("Counts the cache lines that move between CPUs, by a model over the library's own source.",
                  "rtrcu-lines");
-    app.add_flag("--quick", quick, "two sizes alone, and no verdict");
-    app.add_option("--json", json, "write the rows there");
+    app.add_flag("--quick", quick, "only two numbers of CPUs, and no verdict");
+    app.add_option("--json", json, "write the rows to this file");
     CLI11_PARSE(app, argc, argv);
     const std::vector<Row> rows = count_all(quick);
     print(rows);

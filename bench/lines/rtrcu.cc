@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The library's own source, as it comes, but for the policy: each CPU runs its own callbacks.  A daemon that serves a
-// CPU runs there, and would share its cache.
+// The library's own source with its default settings, except for the policy: each CPU runs its own callbacks.  A daemon
+// that serves a CPU runs there, and would share its cache.
 extern "C" {
 #include "api/api.h"
 }
@@ -46,7 +46,7 @@ void queue(void *memory)
     call_rcu((struct rcu_head *)memory, reclaim);
 }
 
-// The driver's thread would do the same; here it is whichever CPU is told to.
+// The driver's thread would do this; here the run chooses the CPU.
 void serve_callbacks()
 {
     static const struct turn_options options = {};

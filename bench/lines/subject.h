@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What is counted, as a table of functions; each runs as the CPU that the machine says.
+// A library whose transfers are counted, as a table of functions; each runs on the CPU that the machine has selected.
 //
 // The subjects are instrumented like the library, so this header and they hold no templates.
 #pragma once
@@ -13,9 +13,9 @@ struct Subject {
     void (*lock)();
     void (*unlock)();
     void (*synchronize)();
-    void (*queue)(void *memory); // a callback, whose head lies in 64 bytes of the caller's
-    void (*serve)();             // the driver's work: queued callbacks become ready, or are run
-    void (*run)();               // the CPU's own ready callbacks, where these are its own to run
+    void (*queue)(void *memory); // a callback, whose head is in 64 bytes of the caller
+    void (*serve)();             // the driver's work: makes queued callbacks ready, or runs them
+    void (*run)();               // runs the CPU's own ready callbacks, if the CPU itself runs them
 };
 
 extern const Subject rtrcu_subject, flat_subject;

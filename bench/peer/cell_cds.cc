@@ -22,7 +22,7 @@ struct Cds {
             delete value;
         }
     };
-    // The library for as long as the process lives; its own thread is the process's first reader.
+    // The library, until the process ends; its own thread is the first reader of the process.
     struct Library {
         Library()
         {

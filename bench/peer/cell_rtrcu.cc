@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// rtrcu::cell: callbacks by daemons, or by the updater itself in its turns.
+// rtrcu::cell: callbacks run by daemons, or by the updater itself in its turns.
 #include <rtrcu/cell.hpp>
 #include <rtrcu/rcu.h>
 
@@ -39,8 +39,8 @@ struct Cell {
     }
 };
 
-// An event loop with deadlines that reclaims what it replaced: a quiescent state each 64 updates. Its readers are
-// ordinary threads: a quiescent-state thread that reads and never reports would keep every grace period from its end.
+// An event loop with deadlines that frees the values it replaced: a quiescent state every 64 updates. Its readers are
+// ordinary threads: a quiescent-state thread that reads and never reports would delay every grace period for ever.
 struct CellLoop : Cell {
     using Readers = Cell;
     static inline thread_local unsigned updates = 0;

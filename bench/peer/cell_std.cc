@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the standard library offers: an atomic shared_ptr, and a shared_mutex around an owner.
+// The standard library: an atomic shared_ptr, and a shared_mutex around a unique_ptr.
 #include <memory>
 #include <shared_mutex>
 
@@ -54,7 +54,7 @@ struct SharedMutex : Standard {
     }
     static void update()
     {
-        std::unique_ptr<const CellValue> old; // freed behind the lock
+        std::unique_ptr<const CellValue> old; // freed after the lock is released
         std::unique_lock lock(mutex);
         auto next = std::make_unique<CellValue>(*cell);
         next->change();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Concurrency Kit's epochs.  Its readers fence, and nobody but the updater runs its callbacks: so it is compared in
-// what a section and a grace period cost.
+// Concurrency Kit's epochs.  Its readers fence, and only the updater runs its callbacks, so only the costs of a section
+// and of a grace period are compared.
 extern "C" {
 #include <ck_epoch.h>
 }
@@ -22,7 +22,7 @@ ck_epoch_t &epoch()
     return *one;
 }
 
-// Records are never freed by the library, only taken again.
+// The library never frees records, but reuses them.
 thread_local ck_epoch_record_t *record;
 
 struct Ck {

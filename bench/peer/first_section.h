@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a thread pays that was put to sleep: its first section, against one behind the same rest of a thread that stays
-// awake.
+// The first section of a thread that became idle, against one of a thread that stays scanned, after the same pause.
 #pragma once
 
 #include <atomic>
@@ -13,7 +12,7 @@
 namespace bench
 {
 
-// Microseconds, a quantile of each kind; their samples take turns.
+// Microseconds: one quantile for each kind of thread; the samples alternate.
 template <int percent> class FirstSection : public Work
 {
   public:
@@ -67,7 +66,7 @@ template <int percent> class FirstSection : public Work
             done_.notify_one();
         }
     }
-    // Nothing where it did not fall asleep.
+    // No value: the thread did not become idle.
     std::optional<uint64_t> sample(bool asleep)
     {
         rtrcu_config config;

@@ -11,7 +11,7 @@ namespace bench
 namespace
 {
 
-// A thread that does nothing but use it: registered by its first section.
+// An ordinary thread, registered by its first section.
 struct Rtrcu {
     using Head = rcu_head;
     static constexpr auto version = rtrcu_version;
@@ -50,7 +50,7 @@ struct Rtrcu {
     }
 };
 
-// Inside from one quiescent state to the next; its sections are empty.
+// A quiescent-state thread is inside from one quiescent state to the next; its sections are empty.
 struct RtrcuQsbr {
     static constexpr auto version = rtrcu_version;
     static constexpr auto configure = rtrcu_set_up;
@@ -80,7 +80,7 @@ struct RtrcuQsbr {
     }
 };
 
-// An event loop: never wakes anybody, and says once a turn that it holds nothing.
+// An event loop: never wakes a thread, and passes a quiescent state once per turn.
 struct RtrcuDeadline : Rtrcu {
     static void begin()
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How every row of this library takes its settings: the library's own names and values.
+// The settings of every row of this library: the library's own names and values.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// liburcu's membarrier flavour, inlined: with its default call_rcu() worker, and with a worker for the updater alone.
+// liburcu's membarrier flavour, inlined: with its default call_rcu() worker, and with a worker only for the updater.
 //
-// Its struct rcu_head is another than ours: it gets another name here, so that the program has one type of each name.
+// Its struct rcu_head differs from ours: it is renamed here, so that each name means one type.
 #define rcu_head urcu_rcu_head
 #include <urcu/urcu-memb.h>
 #undef rcu_head

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The page of what is counted and measured at scale: scale_html.py BENCH.json LINES.json PAGE.html
+"""Writes the page of the results at scale: scale_html.py BENCH.json LINES.json PAGE.html
 
 The first two are what rtrcu-bench and rtrcu-lines wrote with --json.
 Exit 0 done, 2 wrong usage, 3 done without charts.
@@ -61,7 +61,7 @@ def contended_table(lines):
 
 
 def bars_table(bench):
-    """What was measured side by side, and how it stands to the bar that it must keep to."""
+    """The measured values of both sides, and whether ours is within its bar."""
     rows = [[row["figure"], row["what"], row["peer"], row["verdict"], f"{row['ours_p50']:,.4g} {row['unit']}",
              f"{row['peer_p50']:,.4g} {row['unit']}", f"{row['ratio_p50']:.2f}", row["bar"],
              f"{row['rounds_within']} of {row['rounds']}"]

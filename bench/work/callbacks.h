@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What callbacks cost the thread that queues them: the call alone, and the whole way of an update to its free().
+// The cost of callbacks to the thread that queues them: the call alone, and a whole update until its free().
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "harness/work.h"
 #include "measure/clock.h"
@@ -11,13 +13,14 @@
 namespace bench
 {
 
-// An object that is replaced and reclaimed: the head, and a payload that its makers and readers would use.
+// An object that is replaced and reclaimed: the head, and a payload.
 template <class P> struct Object {
     typename P::Head head; // first, so that a callback's argument is the object
     uint64_t payload[5];
 };
 
-// Threads of the library are made before the measured thread binds itself to a CPU, so that they do not inherit it.
+// Threads of the library are created before the measured thread binds itself to a CPU, so that they do not inherit
+// that.
 template <class P> void start_library_threads()
 {
     static Object<P> first;
@@ -29,7 +32,7 @@ template <class P> void start_library_threads()
     });
 }
 
-// Nanoseconds of the thread's own CPU time a call_rcu(), kernel included; what invokes the callbacks runs elsewhere.
+// Nanoseconds of the thread's own CPU time a call_rcu(), kernel included; the callbacks run on another CPU.
 template <class P> class EnqueueWork : public Work
 {
   public:
@@ -50,7 +53,7 @@ template <class P> class EnqueueWork : public Work
     }
 
   private:
-    static constexpr std::size_t batch = 4'096; // below every limit, so that nobody pushes back
+    static constexpr std::size_t batch = 4'096; // below every limit, so that there is no backpressure
 
     uint64_t time_batch()
     {
@@ -66,13 +69,13 @@ template <class P> class EnqueueWork : public Work
     std::vector<Object<P>> objects_;
 };
 
-// The event loop of an updater: every operation makes an object, publishes it in another's place, and retires that.
+// The event loop of an updater: every operation creates an object, publishes it, and retires the one that it replaces.
 template <class P, bool Counted> class UpdateLoop
 {
   public:
     static constexpr uint64_t operations_a_turn = 64;
 
-    // Returns the largest backlog seen, if counted.
+    // Returns the largest backlog, if it is counted.
     uint64_t run(uint64_t operations)
     {
         uint64_t largest = 0;
@@ -106,13 +109,13 @@ template <class P, bool Counted> class UpdateLoop
             returned_.fetch_add(1, std::memory_order_release);
     }
 
-    static inline std::atomic<uint64_t> returned_{0}; // one loop a process
+    static inline std::atomic<uint64_t> returned_{0}; // a process has one loop
     uint64_t retired_ = 0;
     std::atomic<Object<P> *> slots_[slots] = {};
 };
 
-// Nanoseconds an operation, from the first to the return of the barrier behind the last: of the clock, or of CPU time
-// of all threads together, which does not see what else the machine runs.
+// Nanoseconds an operation, from the first to the return of the barrier after the last: of the clock, or of the CPU
+// time of all threads, which excludes other programs.
 template <class P, bool Cpu> class UpdateWork : public Work
 {
   public:
@@ -145,7 +148,55 @@ template <class P, bool Cpu> class UpdateWork : public Work
     UpdateLoop<P, false> loop_;
 };
 
-// Callbacks: the most that were queued and had not returned.
+// Milliseconds from call_rcu() to the callback's return, while a callback of another thread on the same CPU sleeps.
+template <class P> class NeighbourWork : public Work
+{
+  public:
+    explicit NeighbourWork(const Parameters &parameters) : parameters_(parameters)
+    {
+        start_library_threads<P>();
+    }
+    Measured round() override
+    {
+        int64_t taken = 0;
+        begun_ = returned_ = false;
+        on_thread(parameters_.cpu, [&] { queue_and_wait(slow_, run_slowly, begun_); });
+        on_thread(parameters_.cpu, [&] {
+            int64_t start = lab::now_ns();
+            queue_and_wait(quick_, return_at_once, returned_);
+            taken = lab::now_ns() - start;
+            P::barrier();
+        });
+        return {static_cast<double>(taken) / 1e6};
+    }
+
+  private:
+    static constexpr std::chrono::milliseconds slow_time{600}, look_every{1};
+
+    static void queue_and_wait(Object<P> &object, void (*function)(typename P::Head *), const std::atomic<bool> &done)
+    {
+        P::begin();
+        P::call(&object.head, function);
+        while (!done)
+            std::this_thread::sleep_for(look_every);
+        P::end();
+    }
+    static void run_slowly(typename P::Head *)
+    {
+        begun_ = true;
+        std::this_thread::sleep_for(slow_time);
+    }
+    static void return_at_once(typename P::Head *)
+    {
+        returned_ = true;
+    }
+
+    static inline std::atomic<bool> begun_, returned_;
+    const Parameters parameters_;
+    Object<P> slow_, quick_;
+};
+
+// The largest number of callbacks that were queued and had not returned.
 template <class P> class BacklogWork : public Work
 {
   public:

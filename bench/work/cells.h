@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// One value that many read and few replace, as C++ programs keep it: a read, and an update that replaces a copy.
+// A value that many threads read and few replace, in C++: a read, and an update that stores a changed copy.
 //
-// A peer's class has, beside begin() and end():
-//   read()     one word of the value, under whatever protection the peer has
-//   update()   a changed copy takes the value's place; safe among several updaters
-//   settle()   what was replaced has been freed
-// and, where its updater is a thread that readers are not, the class of its readers as Readers.
+// A peer's class has, besides begin() and end():
+//   read()     one word of the value, under the peer's protection
+//   update()   replace the value by a changed copy; safe among several updaters
+//   settle()   wait until replaced values have been freed
+// and the type Readers, if its readers are another kind of thread than its updater.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 namespace bench
 {
 
-// What is kept: two cache lines, such as a route or a small configuration.
+// The value: two cache lines, such as a route or a small configuration.
 struct CellValue {
     uint64_t words[16] = {};
     void change()
@@ -37,7 +37,7 @@ template <HasReaders P> struct CellReadersOf<P> {
     using Type = typename P::Readers;
 };
 
-// A reader on the other CPU, back to back, while this lives; none if not wanted.
+// A reader on the other CPU, which reads continuously while this object lives; none if not wanted.
 template <class P> class CellReader
 {
   public:
@@ -113,13 +113,13 @@ template <class P> class CellReadWork : public Work
     const Parameters parameters_;
 };
 
-// Nanoseconds an update, from the first until what the last one replaced has been freed.
+// Nanoseconds an update, from the first until the value that the last one replaced has been freed.
 template <class P, bool Busy> class CellUpdateWork : public Work
 {
   public:
     explicit CellUpdateWork(const Parameters &parameters) : parameters_(parameters)
     {
-        P::update(); // threads of the library are made before the measured one binds itself to a CPU
+        P::update(); // creates the library's threads before the measured thread binds itself to a CPU
         P::settle();
     }
     Measured round() override

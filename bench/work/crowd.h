@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How a library fares among so many threads: that have read once and rest, that read now and then, that queue a little.
+// A library with many threads: which have read once and are idle, which read now and then, or which queue callbacks.
 #pragma once
 
 #include <time.h>
@@ -12,7 +12,7 @@ namespace bench
 
 enum class Crowd { idle, now_and_then, queueing };
 
-// Ten thousand sections a second by all together, but of one thread at most a thousand.
+// Ten thousand sections a second by all threads together, but at most a thousand by each.
 template <class P> class NowAndThen
 {
   public:
@@ -44,8 +44,8 @@ template <class P> class NowAndThen
     std::thread runner_;
 };
 
-// The median of synchronize_rcu() in microseconds while they rest or read; or nanoseconds of CPU time, of all threads,
-// for a callback from its call_rcu() to its free(), where each thread is woken, queues some and rests again.
+// The median of synchronize_rcu() in microseconds while the threads are idle or read; or nanoseconds of CPU time of all
+// threads for a callback, from its call_rcu() to its free(), where each thread is woken, queues some and sleeps again.
 template <class P, Crowd crowd> class CrowdWork : public Work
 {
   public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a read-side critical section costs: alone, in instructions, and around a hash lookup.
+// The cost of a read-side critical section: alone, in instructions, and around a hash lookup.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,13 @@ template <class P, bool Sections> [[gnu::always_inline]] inline void section_loo
     }
 }
 
-// Aligned alike, so that neither loop straddles what the other does not.
+// Both loops are aligned alike, so that they cross the same cache-line boundaries.
 template <class P, bool Sections> [[gnu::noinline, gnu::aligned(64)]] void section_loop_alone(uint64_t count)
 {
     section_loop<P, Sections>(count);
 }
 
-// Nanoseconds an iteration, as the median over short blocks: a block that was preempted does not count.
+// Nanoseconds an iteration: the median of short blocks, so that preempted blocks do not count.
 // The reference is the empty loop; the value is net of it.
 template <class P, bool Sections> class SectionWork : public Work
 {
@@ -58,7 +58,7 @@ template <class P, bool Sections> class SectionWork : public Work
     const Parameters parameters_;
 };
 
-// Two functions in linker sections of their own, so that their machine code can be measured and compared where it lies.
+// Two functions in linker sections of their own, so that their machine code can be measured and compared.
 #define BENCH_SECTION_CODE(name, P)                                                                                    \
     [[gnu::noinline, gnu::used, gnu::section("bench_" #name "_with")]] void name##_with(uint64_t count)                \
     {                                                                                                                  \
@@ -83,7 +83,7 @@ struct CodeRange {
     }
 };
 
-// Bytes that differ between the loop with sections and the loop without: 0 says that they are the same instructions.
+// Bytes that differ between the loop with sections and the loop without: 0 means the same instructions.
 class SectionCode : public Work
 {
   public:
@@ -103,7 +103,7 @@ class SectionCode : public Work
     CodeRange with_, without_;
 };
 
-// A table of 1 Mi entries, and lookups of random keys that are all there.
+// A table of 1 Mi entries, and lookups of random keys that all exist.
 class HashTable
 {
   public:
@@ -149,11 +149,11 @@ class HashTable
 };
 
 enum class Lookups {
-    chained,    // each result decides the next key, as where a result is used: the time is a lookup's latency
-    overlapped, // keys are known before, so the CPU works at several at once: every instruction between them counts
+    chained,    // each result decides the next key: the time is a lookup's latency
+    overlapped, // keys are known in advance, so the CPU overlaps lookups: every instruction between them counts
 };
 
-// Nanoseconds a lookup under a section; the reference is the same lookup without one.
+// Nanoseconds per lookup inside a section; the reference is the same lookup without a section.
 template <class P, Lookups order> class LookupWork : public Work
 {
   public:

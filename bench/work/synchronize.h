@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How long synchronize_rcu() takes: alone, against a busy reader, among many idle threads; and what those threads cost.
+// The time of synchronize_rcu(): alone, beside a busy reader, and among many idle threads; and the memory of these.
 #pragma once
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 namespace bench
 {
 
-// `before` sees to it that each sample begins as the figure says.
+// `before` establishes the state in which each sample must begin.
 template <class P, class Before> double median_synchronize_us(int samples, const Before &before)
 {
     std::vector<uint64_t> taken;
@@ -29,18 +29,17 @@ template <class P, class Before> double median_synchronize_us(int samples, const
     return median(taken) / 1000;
 }
 
-enum class Reader { none, nobody, tight, hold, quiescent };
+enum class Reader { none, no_reader, tight, hold, quiescent };
 constexpr int64_t hold_ns = 20'000;
 
-// A reader that never rests, on its own CPU, while it lives.
+// A reader that reads continuously on its own CPU while this object lives.
 template <class P, Reader reader> class BusyReader
 {
   public:
     explicit BusyReader(int cpu) : thread_([this, cpu] { run(cpu); })
     {
     }
-    // Returns when the reader has just been seen at work: a reader that the kernel has preempted does not count, since
-    // it would not be busy.
+    // Returns when the reader was running a moment ago: a preempted reader would not be busy.
     void see_it_run() const
     {
         const uint64_t seen = sections_.load(std::memory_order_relaxed);
@@ -86,7 +85,7 @@ template <class P, Reader reader> class BusyReader
     std::thread thread_;
 };
 
-// Microseconds, the median of a round.
+// The median of a round, in microseconds.
 template <class P, Reader reader> class SynchronizeWork : public Work
 {
   public:
@@ -96,7 +95,7 @@ template <class P, Reader reader> class SynchronizeWork : public Work
     Measured round() override
     {
         Measured measured;
-        if constexpr (reader == Reader::none || reader == Reader::nobody) {
+        if constexpr (reader == Reader::none || reader == Reader::no_reader) {
             measured.value = alone(); // on the process's only thread
         } else {
             on_thread(parameters_.cpu, [&] { measured.value = against_reader(); });
@@ -117,7 +116,7 @@ template <class P, Reader reader> class SynchronizeWork : public Work
     }
     double against_reader()
     {
-        if constexpr (reader != Reader::quiescent) // it would be one more to wait for
+        if constexpr (reader != Reader::quiescent) // otherwise the grace period would wait for this thread too
             P::begin();
         double result;
         {
@@ -132,8 +131,7 @@ template <class P, Reader reader> class SynchronizeWork : public Work
     const Parameters parameters_;
 };
 
-// Threads that sleep until the next step, all of them through each step before it is said to be over; they end after
-// the last.
+// Threads that sleep until the next step; a step ends when all of them have done it; after the last step they exit.
 class IdleThreads
 {
   public:
@@ -194,7 +192,7 @@ class IdleThreads
     std::vector<pthread_t> threads_;
 };
 
-// Bytes of this process that are in memory, exactly: the cheaper counters are kept a CPU and lag.
+// The resident bytes of this process, exactly: the cheaper counters are kept for each CPU and lag.
 inline double resident_bytes()
 {
     std::ifstream file("/proc/self/smaps_rollup");
@@ -204,8 +202,8 @@ inline double resident_bytes()
     throw std::runtime_error("/proc/self/smaps_rollup says nothing of Rss: this figure needs Linux 4.14 or newer");
 }
 
-// The value is bytes a thread that registering adds (a fresh process a round, since memory is not given back), or the
-// median of synchronize_rcu() in microseconds while they sleep.
+// The value is the number of bytes that registration adds for each thread (each round is a new process, since memory is
+// not given back), or the median of synchronize_rcu() in microseconds while the threads sleep.
 template <class P, bool Memory> class ManyThreadsWork : public Work
 {
   public:
@@ -227,7 +225,7 @@ template <class P, bool Memory> class ManyThreadsWork : public Work
   private:
     static constexpr std::size_t count = 4'096;
 
-    // The stack is the thread's own: it is in memory before and after.
+    // The thread's stack does not count: it is resident before and after.
     [[gnu::noinline]] static void touch_stack()
     {
         char deep[24 * 1024];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Which works a peer's class can do: each work is offered where the class has what it needs.
+// The works of a peer's class: each work is offered if the class has the operations that it needs.
 #pragma once
 
 #include "harness/peer.h"
 #include "work/callbacks.h"
 #include "work/cells.h"
 #include "work/crowd.h"
+#include "work/flood.h"
 #include "work/sections.h"
 #include "work/synchronize.h"
 
@@ -49,7 +50,7 @@ template <class W> std::unique_ptr<Work> make(const Parameters &parameters)
     return std::make_unique<W>(parameters);
 }
 
-// A peer's row but for what the class cannot say.
+// A peer's row except for the members that the class cannot provide.
 template <class P> constexpr Peer peer_row(const char *name, const char *what)
 {
     Peer peer{name, what, P::version, P::configure, {}};
@@ -62,7 +63,7 @@ template <class P> constexpr Peer peer_row(const char *name, const char *what)
     }
     if constexpr (HasSynchronize<P>) {
         offer(Kind::synchronize, make<SynchronizeWork<P, Reader::none>>);
-        offer(Kind::synchronize_nobody, make<SynchronizeWork<P, Reader::nobody>>);
+        offer(Kind::synchronize_no_reader, make<SynchronizeWork<P, Reader::no_reader>>);
         offer(Kind::synchronize_busy, make<SynchronizeWork<P, Reader::tight>>);
         offer(Kind::synchronize_hold, make<SynchronizeWork<P, Reader::hold>>);
         offer(Kind::thread_memory, make<ManyThreadsWork<P, true>>);
@@ -77,6 +78,10 @@ template <class P> constexpr Peer peer_row(const char *name, const char *what)
         offer(Kind::update, make<UpdateWork<P, false>>);
         offer(Kind::update_cpu, make<UpdateWork<P, true>>);
         offer(Kind::backlog, make<BacklogWork<P>>);
+        offer(Kind::flood_backlog, make<FloodWork<P, Flood::backlog>>);
+        offer(Kind::flood_whole, make<FloodWork<P, Flood::whole>>);
+        offer(Kind::flood_others, make<FloodWork<P, Flood::others>>);
+        offer(Kind::neighbour, make<NeighbourWork<P>>);
         if constexpr (HasSections<P>)
             offer(Kind::crowd_queueing, make<CrowdWork<P, Crowd::queueing>>);
     }
@@ -88,7 +93,7 @@ template <class P> constexpr Peer peer_row(const char *name, const char *what)
     return peer;
 }
 
-// The same with the loops whose machine code BENCH_SECTION_CODE() laid out.
+// The same, with the loops that BENCH_SECTION_CODE() defines.
 constexpr Peer with_code(Peer peer, MakeWork code)
 {
     peer.work[static_cast<int>(Kind::pair_code)] = code;

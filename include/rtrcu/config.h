@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Configuration and counters of the domain.
+/* Configuration and statistics of the domain.
  *
- * Both structs begin with their size, so that programs and library may be of different ages: a field that the other
- * side does not know keeps its default (configuration) or is left out (counters).
+ * Both structs begin with their size, so programs and library may have different versions: a field unknown to the other
+ * side keeps its default (configuration) or is left out (statistics).
  */
 #ifndef RTRCU_CONFIG_H
 #define RTRCU_CONFIG_H
@@ -13,40 +13,44 @@
 extern "C" {
 #endif
 
-/* Who invokes ready callbacks, and how many at a time. */
+/* Which thread invokes ready callbacks, and how many at a time. */
 enum rtrcu_policy {
-    RTRCU_POLICY_DAEMON,    /* krcud/N daemons, one a CPU, preemptible */
-    RTRCU_POLICY_INLINE,    /* the owner, in calls whose name says so, within its budget */
+    RTRCU_POLICY_DAEMON,    /* daemons krcud/N, one per CPU, preemptible */
+    RTRCU_POLICY_INLINE,    /* the owner, in calls documented to invoke callbacks, within its budget */
     RTRCU_POLICY_KRCUD,     /* at most bhlimit by the owner while real-time work waits, the rest by krcud/N (2004) */
-    RTRCU_POLICY_THROTTLE,  /* maxbatch by the owner, then plugticks ticks of rest (2004) */
-    RTRCU_POLICY_UNBOUNDED, /* the owner, everything that is ready, without a break */
+    RTRCU_POLICY_THROTTLE,  /* maxbatch by the owner, then a pause of plugticks ticks (2004) */
+    RTRCU_POLICY_UNBOUNDED, /* the owner, all ready callbacks without a break */
 };
 
-/* Who does the work of grace periods when no thread waits for one. */
+/* Which thread advances grace periods while no thread waits for one. */
 enum rtrcu_driver {
-    RTRCU_DRIVER_KTHREAD, /* a thread of its own, asleep on a futex while there is nothing to do */
-    RTRCU_DRIVER_LTIMER,  /* a tick, while there is something to do, that batches everything (2002) */
+    RTRCU_DRIVER_KTHREAD, /* a thread of the library, asleep on a futex while there is nothing to do */
+    RTRCU_DRIVER_LTIMER,  /* a thread that polls once per tick, while there is something to do, and batches everything
+                             (2002) */
     RTRCU_DRIVER_SCHED,   /* the program's own quiescent states; no thread (2002) */
-    RTRCU_DRIVER_POLL,    /* a thread that polls for the end of the grace period (2002) */
+    RTRCU_DRIVER_POLL,    /* a thread that polls for the end of each grace period (2002) */
 };
 
-/* What happens when a thread's backlog reaches qmax. */
+/* The action when a thread's backlog reaches qmax, or its share of qmax_process while that is exceeded. */
 enum rtrcu_backpressure {
-    RTRCU_BACKPRESSURE_EXPEDITE, /* the grace period at once, daemons lifted */
-    RTRCU_BACKPRESSURE_BLOCK,    /* call_rcu() waits, where it may, as long as the backlog moves */
-    RTRCU_BACKPRESSURE_HELP,     /* calls that may run callbacks run them beyond their budget */
+    RTRCU_BACKPRESSURE_EXPEDITE, /* begin the grace period immediately, raise the daemons' priority */
+    RTRCU_BACKPRESSURE_BLOCK,    /* call_rcu() waits, where it may, while the backlog shrinks */
+    RTRCU_BACKPRESSURE_HELP,     /* calls that may run callbacks exceed their budget */
 };
 
 enum rtrcu_exp_worker {
-    RTRCU_EXP_WORKER_KTHREAD,      /* callers turn the first step, a worker at kthread_prio the rest */
-    RTRCU_EXP_WORKER_WORKQUEUE,    /* a worker at SCHED_OTHER turns all of it (before 2022) */
-    RTRCU_EXP_WORKER_KTHREAD_ONLY, /* a worker at kthread_prio turns all of it (2022) */
+    RTRCU_EXP_WORKER_KTHREAD,      /* callers take the first step, a worker at kthread_prio the others */
+    RTRCU_EXP_WORKER_WORKQUEUE,    /* a worker at SCHED_OTHER takes all steps (before 2022) */
+    RTRCU_EXP_WORKER_KTHREAD_ONLY, /* a worker at kthread_prio takes all steps (2022) */
 };
 enum rtrcu_blocked_lists { RTRCU_BLOCKED_LISTS_PERCPU, RTRCU_BLOCKED_LISTS_NODE };
 enum rtrcu_krcud_when { RTRCU_KRCUD_WHEN_RT, RTRCU_KRCUD_WHEN_ALWAYS };
 enum rtrcu_membarrier { RTRCU_MEMBARRIER_AUTO, RTRCU_MEMBARRIER_ON, RTRCU_MEMBARRIER_OFF };
 
-/* Every field has the same name in the environment, in upper case behind RTRCU_: RTRCU_TICK_US=500.
+/* gp_rtprio and krcud_rtprio: SCHED_FIFO 1 while a real-time thread queues callbacks, else SCHED_OTHER. */
+#define RTRCU_RTPRIO_AUTO (-1)
+
+/* Every field can be set by the environment variable RTRCU_ plus its name in upper case: RTRCU_TICK_US=500.
  * @room config, api */
 struct rtrcu_config {
     uint32_t size; /* sizeof(struct rtrcu_config); set by rtrcu_config_init() */
@@ -57,38 +61,47 @@ struct rtrcu_config {
     int32_t blocked_lists;
     int32_t membarrier;
     int32_t boost;            /* 0 or 1: boost readers that hold up a grace period */
-    int32_t normal;           /* 0 or 1: expedited calls that wait become normal ones */
-    int32_t expedited;        /* 0 or 1: normal calls that wait become expedited ones */
+    int32_t normal;           /* 0 or 1: expedited waits become normal ones */
+    int32_t expedited;        /* 0 or 1: normal waits become expedited ones */
     int32_t kthread_prio;     /* SCHED_FIFO priority of the threads that expedite, boost and report, 0 = SCHED_OTHER */
     int32_t krcud_nice;       /* nice value of krcud/N, -20 .. 19 */
-    int32_t krcud_rtprio;     /* SCHED_FIFO priority of krcud/N, 0 = SCHED_OTHER */
-    int32_t bhlimit;          /* callbacks of a grace period that the owner runs in any case, 0 = no daemon (krcud) */
-    int32_t maxbatch;         /* callbacks a pass (policy throttle) */
-    int32_t plugticks;        /* ticks of rest after a pass, 0 = continue at once (policy throttle) */
-    int32_t blimit;           /* callbacks a batch while the backlog is small */
-    int32_t qhimark;          /* backlog above which the limit is raised and the grace period pushed */
-    int32_t qlowmark;         /* backlog at which the limit falls back */
-    int32_t qmax;             /* backlog at which the backpressure policy acts */
-    int64_t budget_ns;        /* time a batch may take in a call of the owner */
+    int32_t krcud_rtprio;     /* SCHED_FIFO priority of krcud/N, 0 = SCHED_OTHER, or RTRCU_RTPRIO_AUTO */
+    int32_t bhlimit;          /* callbacks of a grace period that the owner always runs, 0 = all, no daemon (policy
+                                 krcud) */
+    int32_t maxbatch;         /* callbacks per pass (policy throttle) */
+    int32_t plugticks;        /* ticks of pause after a pass, 0 = continue immediately (policy throttle) */
+    int32_t blimit;           /* callbacks per batch while the backlog is small */
+    int32_t qhimark;          /* backlog above which the limit is raised and the grace period hurried */
+    int32_t qlowmark;         /* backlog at which the normal limit applies again */
+    int32_t qmax;             /* backlog at which backpressure acts */
+    int64_t budget_ns;        /* longest batch in a call of the owner */
     int64_t tick_us;          /* period of the coarse clock, microseconds */
-    int64_t spin_us;          /* how long a grace period watches readers before it sleeps */
-    int64_t boost_delay_us;   /* age of a normal grace period at which boosting begins */
+    int64_t spin_us;          /* how long a grace period spins on readers' words before it sleeps */
+    int64_t boost_delay_us;   /* age at which a normal grace period boosts its readers */
     int64_t stall_timeout_ms; /* age at which a grace period or rcu_barrier() is reported, 0 = never */
-    int32_t krcud_when;       /* when a daemon has the rest: once real-time work waits, or always (policy krcud) */
-    int32_t adaptive;         /* 0 or 1: a backlog above qhimark lifts blimit and maxbatch until it is at qlowmark */
-    /* How long a fork waits at most for callbacks that the library's threads run to return.  After forks have kept such
-     * a thread from running callbacks for as long, it runs some anyway. */
+    int32_t krcud_when;       /* when a daemon gets the rest: while real-time work waits, or always (policy krcud) */
+    int32_t adaptive;         /* 0 or 1: a backlog above qhimark removes the limits blimit and maxbatch until it is at
+                                 qlowmark */
+    /* How long a fork waits at most for running callbacks of the library's threads to return.  Once forks have kept
+     * such a
+     * thread from running callbacks for this long, it runs a batch anyway. */
     int64_t fork_wait_us;
-    char cpus[64];      /* where the library's threads may run: "0-3,7"; "" = where the process began */
-    int64_t idle_scans; /* outside in so many scans, a thread is not looked at before it reads; 0 = never */
-    int64_t stack_kb;   /* stacks of the library's threads, on which callbacks run, KiB above thread-local memory */
+    char cpus[64];      /* CPUs of the library's threads: "0-3,7"; "" = those with which the process began */
+    int64_t idle_scans; /* scans skip a thread found outside in this many consecutive scans, until it reads; 0 = never
+                           */
+    int64_t stack_kb;   /* stack size of the library's threads, which run callbacks, KiB besides thread-local memory */
+    int32_t gp_rtprio;  /* SCHED_FIFO priority of the driver, 0 = SCHED_OTHER, or RTRCU_RTPRIO_AUTO */
+    int32_t rt_share;   /* CPU time that the driver, and each krcud/N, may use at these priorities, percent */
+    /* Backlog of the whole process above which backpressure acts on each thread whose backlog is at its share: this
+     * number divided by the threads that have a backlog.  0 = the larger of 1,000,000 and 16 times qmax. */
+    int64_t qmax_process;
 };
 
 void rtrcu_config_init_sized(struct rtrcu_config *config, uint32_t size);
 void rtrcu_config_get_sized(struct rtrcu_config *config, uint32_t size);
 
-/* Fill @config with the defaults and then with what the environment says, unless the program is set-user-id or has
- * other rights than whoever started it.  Its size is then what was filled in, which is less where the library is older
+/* Fill @config with the defaults and then with the environment's values, unless the program is set-user-id or has more
+ * rights than the user who started it.  @config->size becomes the size filled in, which is less if the library is older
  * than the program; the rest is zero.  Does not fail. */
 static inline void rtrcu_config_init(struct rtrcu_config *config)
 {
@@ -96,26 +109,28 @@ static inline void rtrcu_config_init(struct rtrcu_config *config)
 }
 
 /*
- * rtrcu_configure - choose policy, driver and limits for the process.
+ * rtrcu_configure - set policy, driver and limits for the process.
  * Context:  any thread, outside read-side critical sections; best before the first call_rcu().
- * Blocks:   yes, while the new values take effect.
+ * Blocks:   yes, until the new values are in force.
  * Ordering: none.
- * Returns:  0, or -EINVAL for a value that is not allowed or a pair that cannot work, or -ENOMEM: nothing is changed,
- *           and rtrcu_config_error() says why, as does standard error.  Another -errno: policy krcud's daemons cannot
- *           all be made now, and nothing is changed either.
+ * Returns:  0; -EINVAL: a value, or a combination of values, is not allowed; -ENOMEM; another -errno: not all daemons
+ * of
+ *           policy krcud can be created now.  On failure nothing is changed, and rtrcu_config_error() and standard
+ *           error
+ *           have the reason.
  * See:      docs/configuration.md
  */
 int rtrcu_configure(const struct rtrcu_config *config);
 
-/* Why the last rtrcu_configure() or rtrcu_config_set() of this thread was refused; "" where it was not, or where there
- * was no memory to keep the reason.  Valid until the next of these calls by this thread. */
+/* Why the last rtrcu_configure() or rtrcu_config_set() of this thread was refused; "" if it was accepted, or if there
+ * was no memory for the reason.  Valid until the next of these calls by this thread. */
 const char *rtrcu_config_error(void);
 
-/* Set one field by its name and text, as the environment does.  0, or -EINVAL with rtrcu_config_error(): a field that
- * lies beyond @config->size is one that program or library does not know. */
+/* Set one field by its name and text, as the environment does.  0, or -EINVAL with rtrcu_config_error(): a field beyond
+ * @config->size is unknown to the program or to the library. */
 int rtrcu_config_set(struct rtrcu_config *config, const char *name, const char *value);
 
-/* The configuration in force; size and rest as rtrcu_config_init() leaves them. */
+/* Fill @config with the configuration in force; size and rest as after rtrcu_config_init(). */
 static inline void rtrcu_config_get(struct rtrcu_config *config)
 {
     rtrcu_config_get_sized(config, (uint32_t)sizeof(*config));
@@ -123,78 +138,106 @@ static inline void rtrcu_config_get(struct rtrcu_config *config)
 
 #define RTRCU_LATENCY_BUCKETS 32
 
-/* Counters.  All are totals since the program began, unless said otherwise. */
+/* Statistics.  All are totals since the program began, unless stated otherwise. */
 struct rtrcu_stats {
     uint32_t size;               /* sizeof(struct rtrcu_stats), set by the caller */
-    uint32_t full_fences;        /* 1: readers use full fences, since membarrier is refused or off */
+    uint32_t full_fences;        /* 1: readers use full fences, since membarrier is refused or disabled */
     uint64_t gp_completed;       /* grace periods ended */
-    uint64_t gp_busy;            /* of these, how many had to wait for a reader */
-    uint64_t gp_slept;           /* of these, how many had to sleep */
-    uint64_t gp_by_caller;       /* grace periods whose crank a caller of synchronize_rcu() turned */
+    uint64_t gp_busy;            /* of these, number that had to wait for a reader */
+    uint64_t gp_slept;           /* of these, number that had to sleep */
+    uint64_t gp_by_caller;       /* grace periods advanced by a caller of synchronize_rcu() */
     uint64_t gp_ns_last;         /* duration of the last grace period, nanoseconds */
-    uint64_t gp_ns_max;          /* the longest so far */
+    uint64_t gp_ns_max;          /* longest so far */
     uint64_t fence_refused;      /* heavy fences that the kernel refused */
     uint64_t exp_completed;      /* expedited grace periods ended */
-    uint64_t stall_reports;      /* on grace periods, barriers and fences; counted before they are written */
-    uint64_t threads_registered; /* now */
+    uint64_t stall_reports;      /* reports of grace periods, barriers and fences that take too long; counted before
+                                    they are printed */
+    uint64_t threads_registered; /* now: registered threads */
     uint64_t threads_peak;
-    uint64_t threads_deadline; /* now */
+    uint64_t threads_deadline; /* now: deadline threads */
     uint64_t callbacks_queued;
     uint64_t callbacks_invoked;
     uint64_t callbacks_by_owner;     /* of these, invoked in a call of the queue's owner */
-    uint64_t callbacks_backlog;      /* now: queued and not yet returned */
-    uint64_t callbacks_lost_at_fork; /* under way in threads that a fork did not copy */
-    uint64_t over_qmax;              /* enqueues that went through and left a backlog above qmax */
-    uint64_t blocked_at_qmax;        /* enqueues that waited (backpressure block) */
-    uint64_t limit_raised;           /* times a backlog above qhimark lifted the limit of count */
-    uint64_t deadline_stops;         /* batches that ended since the deadline was near */
-    uint64_t budget_stops;           /* batches that ended since the time was used up */
+    uint64_t callbacks_backlog;      /* now: queued and not returned yet */
+    uint64_t callbacks_lost_at_fork; /* running in threads that a fork did not copy */
+    uint64_t over_qmax;              /* enqueues that succeeded and left a backlog above qmax, or above the share in
+                                        force */
+    uint64_t blocked_at_qmax;        /* enqueues that waited (backpressure=block) */
+    uint64_t limit_raised;           /* times that a backlog above qhimark removed the limit of count */
+    uint64_t deadline_stops;         /* batches ended by a near deadline */
+    uint64_t budget_stops;           /* batches ended by their time limit */
     uint64_t driver_wakeups;         /* wake-ups sent to the driver */
-    uint64_t driver_passes;          /* turns of the driver's loop */
+    uint64_t driver_passes;          /* passes of the driver */
     uint64_t slow_locks;             /* reader calls that took the slow path, of threads with a record */
-    uint64_t rt_refused;             /* times that a thread of the library was refused its scheduling */
-    uint64_t callbacks_direct;       /* run by call_rcu_rt() at once */
-    uint64_t direct_refused;         /* call_rcu_rt() that had to queue */
+    uint64_t rt_refused;             /* times that a thread of the library was refused its scheduling class or
+                                        priority */
+    uint64_t callbacks_direct;       /* run immediately by call_rcu_rt() */
+    uint64_t direct_refused;         /* calls of call_rcu_rt() that had to queue */
     uint64_t limit_stops;            /* owner's batches that ended at bhlimit or maxbatch */
     uint64_t boosts;                 /* times a reader was boosted */
-    uint64_t boost_ns;               /* for how long in all, nanoseconds */
-    uint64_t boost_ns_max;           /* the longest single time */
-    uint64_t boost_refused;          /* boosts that the kernel refused, or without real-time permission */
-    uint64_t boost_given_up;         /* readers that used up their share and were left to the stall report */
-    uint64_t krcud_given;            /* queues handed to a daemon */
-    /* From the oldest call_rcu() of a batch to the batch's first callback: bucket i counts 2^i .. 2^(i+1) - 1 us,
-     * bucket 0 also less.  One sample a batch. */
+    uint64_t boost_ns;               /* total time of boosts, nanoseconds */
+    uint64_t boost_ns_max;           /* longest boost, nanoseconds */
+    uint64_t boost_refused;          /* boosts refused by the kernel, or for lack of real-time permission */
+    uint64_t boost_given_up;         /* readers that reached their boost limit and were left to the stall report */
+    uint64_t krcud_given;            /* queues passed to a daemon */
+    /* Time from the oldest call_rcu() of a batch to the batch's first callback: bucket i counts 2^i .. 2^(i+1) - 1 us,
+     * bucket 0 also less.  One sample per batch. */
     uint64_t latency_us_log2[RTRCU_LATENCY_BUCKETS];
-    uint64_t frees_leaked;  /* pointers of rcu_free() without memory to queue them, where the caller could not wait */
-    uint64_t threads_slept; /* times a thread was put to sleep, since it had not read for idle_scans scans */
-    uint64_t threads_woken; /* times one woke, since it read or became a deadline thread */
-    uint64_t gp_at_once;    /* of gp_completed, how many found that nobody read, and turned nothing */
-    uint64_t gp_unfenced;   /* how many others needed no heavy fence: only online qsbr threads were awake, or none */
+    uint64_t frees_leaked;  /* pointers passed to rcu_free() without memory to queue them, when the caller could not
+                               wait */
+    uint64_t threads_slept; /* times that scans began to skip a thread, after idle_scans scans outside */
+    uint64_t threads_woken; /* times that an idle thread was scanned again, since it read or became a deadline thread */
+    uint64_t gp_at_once;    /* of gp_completed, number that found no reader and completed immediately */
+    uint64_t gp_unfenced;   /* number of others that needed no heavy fence: only online qsbr threads were scanned, or
+                               none */
     uint64_t callback_oldest_ns; /* now: when the oldest of the backlog was queued, CLOCK_MONOTONIC; 0 = none */
-    uint64_t callback_ns_max;    /* the longest that a callback ran: the mean of up to eight that ran in a row */
-    uint64_t callback_longest;   /* the address of its function; that of free() for rcu_free() and rcu_free_head() */
-    uint64_t section_ns_max;     /* the longest section of code built with RTRCU_DEBUG; 0 = none was measured */
-    uint64_t section_longest;    /* the address where it began */
-    uint64_t exp_by_caller;      /* of exp_completed, how many a caller turned to their end */
+    uint64_t callback_ns_max;    /* longest callback: the mean of up to eight that ran in a row */
+    uint64_t callback_longest;   /* address of its function; that of free() for rcu_free() and rcu_free_head() */
+    uint64_t section_ns_max;     /* longest section of code built with RTRCU_DEBUG; 0 = none was measured */
+    uint64_t section_longest;    /* address at which it began */
+    uint64_t exp_by_caller;      /* of exp_completed, number that a caller advanced to the end */
 };
 
 /*
- * rtrcu_stats - copy the counters.
+ * rtrcu_stats - copy the statistics.
  * Context:  any thread.
  * Blocks:   never.
- * Ordering: none: a counter may be late.
- * Returns:  0; @stats->size is then what was filled in, which is less where the library is older than the program.
- *           -EINVAL for a size that is no multiple of 8, or 0.
+ * Ordering: none: a value may be late.
+ * Returns:  0; @stats->size becomes the size filled in, which is less if the library is older than the program.
+ *           -EINVAL: the size is 0 or no multiple of 8.
  */
 #if defined(__cplusplus) && defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* function and struct share a name, as stat() does */
 #endif
 int rtrcu_stats(struct rtrcu_stats *stats);
-/* The same of a flavour of liburcu that the process runs on this library: "urcu-memb", "urcu-mb", "urcu-qsbr" or
- * "urcu-bp"; NULL: as rtrcu_stats().  What a flavour has no counter for stays 0.  Takes short locks.  -ENOENT: the
- * process has no such flavour. */
+/* As rtrcu_stats(), for a flavour of liburcu that the process runs on this library: "urcu-memb", "urcu-mb", "urcu-qsbr"
+ * or "urcu-bp"; NULL: the native domain.  Values that a flavour does not count stay 0.  Takes short locks.  -ENOENT:
+ * the process has no such flavour. */
 int rtrcu_stats_of(const char *flavour, struct rtrcu_stats *stats);
+
+/* The resources that the library has taken from the calling thread.  All are totals since the thread began.
+ * @room api */
+struct rtrcu_thread_stats {
+    uint32_t size;         /* sizeof(struct rtrcu_thread_stats), set by the caller */
+    uint32_t reserved;     /* 0 */
+    uint64_t slow_paths;   /* slow paths of its reader calls, and of call_rcu() and rcu_free() */
+    uint64_t system_calls; /* made by the library, without those of malloc(), free() and callbacks */
+    uint64_t callback_ns;  /* wall time in batches of callbacks that it ran, nanoseconds */
+    uint64_t batch_ns_max; /* the longest of these batches, nanoseconds */
+    uint64_t boosts;       /* number of times that it was boosted in a section */
+    uint64_t lock_waits;   /* number of times that it waited for a lock of the library */
+};
+
+/*
+ * rtrcu_thread_stats - copy the statistics of the calling thread.
+ * Context:  any thread; makes no system call and takes no lock.
+ * Blocks:   never.
+ * Ordering: none.
+ * Returns:  0; @stats->size becomes the size filled in, which is less if the library is older than the program.
+ *           -EINVAL: the size is 0 or no multiple of 8.
+ */
+int rtrcu_thread_stats(struct rtrcu_thread_stats *stats);
 #if defined(__cplusplus) && defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif

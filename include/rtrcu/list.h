@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Linked lists that readers walk while an updater changes them: list (circular, both ways) and hlist (one-word head).
+/* Linked lists that readers walk while an updater changes them: list (circular, doubly linked) and hlist (one-word
+ * head).
  *
  * Names and meanings are the Linux kernel's.  Three rules hold throughout:
- *  - functions without _rcu are for lists that no reader can reach, and for updaters that only look;
- *  - updaters exclude each other, by a lock or by being one thread; readers need a section and nothing else;
- *  - what was removed by an _rcu function keeps its forward link for the readers that stand on it, so it may be freed
- *    or queued again only after a gp.
- * Works in C11 and in C++17.  sys/queue.h has another LIST_HEAD: see there.
+ *  - functions without _rcu are for lists that no reader can reach, and for updaters that only read;
+ *  - updaters exclude each other, by a lock or by being one thread; readers only need a section;
+ *  - a node removed by an _rcu function keeps its forward link for the readers that are at it, so it may be freed or
+ *    inserted again only after a gp.
+ * Works in C11 and in C++17.  sys/queue.h defines another LIST_HEAD: see LIST_HEAD() below.
  */
-#include <rtrcu/rcu.h> /* before the guard: it may set it */
+#include <rtrcu/rcu.h> /* first, since it may define this header's guard */
 
 #ifndef RTRCU_LIST_H
 #define RTRCU_LIST_H
@@ -21,20 +22,20 @@ struct list_head {
     struct list_head *next, *prev;
 };
 struct hlist_node {
-    struct hlist_node *next, **pprev; /* pprev: the pointer that points here; NULL while on no list */
+    struct hlist_node *next, **pprev; /* pprev: address of the pointer to this node; NULL while on no list */
 };
 struct hlist_head {
     struct hlist_node *first;
 };
 
-/* Where a removed node's links lead: no program maps these addresses, so a second removal faults at once. */
+/* Links of a removed node: no program maps these addresses, so a second removal faults immediately. */
 #define RTRCU_LIST_GONE_NEXT ((struct list_head *)0x110)
 #define RTRCU_LIST_GONE_PREV ((struct list_head *)0x120)
 #define RTRCU_HLIST_GONE_NEXT ((struct hlist_node *)0x130)
 #define RTRCU_HLIST_GONE_PPREV ((struct hlist_node **)0x140)
 
-/* From a node to its object and back.  By address arithmetic alone, since a head belongs to no object and the address
- * that results for it may not even be aligned.  The second keeps NULL. */
+/* From a node to its object and back.  By address arithmetic, since a head belongs to no object and the computed
+ * address may not even be aligned.  The second keeps NULL. */
 static inline void *rtrcu_list_object(const void *node, size_t offset)
 {
     return (void *)((uintptr_t)node - offset);
@@ -47,7 +48,7 @@ static inline void *rtrcu_list_node(const void *object, size_t offset)
 {
     return (void *)((uintptr_t)object + offset);
 }
-/* A C++ program may be warned of C casts in its own lines. */
+/* Avoids warnings about C casts in a C++ program's own lines. */
 #ifdef __cplusplus
 #define RTRCU_LIST_AS(type, pointer) static_cast<type>(pointer)
 #else
@@ -56,7 +57,7 @@ static inline void *rtrcu_list_node(const void *object, size_t offset)
 #define RTRCU_LIST_NODE(pos, member)                                                                                   \
     RTRCU_LIST_AS(__typeof__(&(pos)->member), rtrcu_list_node((pos), offsetof(__typeof__(*(pos)), member)))
 
-/* The member's name of a traversal; behind it may stand a condition under which no section is needed. */
+/* The member name of a traversal; a condition under which no section is needed may follow it. */
 #define RTRCU_LIST_MEMBER(member, ...) member
 #define RTRCU_LIST_CONDITION(member, condition, ...) (condition)
 #ifdef RTRCU_DEBUG
@@ -70,8 +71,8 @@ static inline void *rtrcu_list_node(const void *object, size_t offset)
 
 /* ---- list: heads and objects ------------------------------------------------------------------------------------- */
 
-/* LIST_HEAD(name) defines an empty list, as in the kernel; LIST_HEAD(name, type) is that of sys/queue.h.  Where that
- * is included after this header, the name is its alone: RTRCU_LIST_HEAD(name) always works. */
+/* LIST_HEAD(name) defines an empty list, as in the kernel; LIST_HEAD(name, type) is that of sys/queue.h.  If that is
+ * included after this header, it owns the name; RTRCU_LIST_HEAD(name) always works. */
 #undef LIST_HEAD
 #define LIST_HEAD_INIT(name)                                                                                           \
     {                                                                                                                  \
@@ -85,14 +86,14 @@ static inline void *rtrcu_list_node(const void *object, size_t offset)
 #define RTRCU_LIST_PICK(first, second, picked, ...) picked
 #define LIST_HEAD(...) RTRCU_LIST_PICK(__VA_ARGS__, RTRCU_LIST_HEAD_TYPED, RTRCU_LIST_HEAD, 0)(__VA_ARGS__)
 
-/* Make @list an empty list; also what list_del_init() leaves of a node.  No reader may reach it. */
+/* Make @list an empty list; list_del_init() leaves a node in the same state.  No reader may reach it. */
 static inline void INIT_LIST_HEAD(struct list_head *list)
 {
     rtrcu_store_relaxed(&list->next, list);
     list->prev = list;
 }
 
-/* The object around node @ptr, which is not a head; hlist_entry_safe() makes NULL of NULL. */
+/* The object around node @ptr, which is not a head; hlist_entry_safe() maps NULL to NULL. */
 #define list_entry(ptr, type, member) RTRCU_LIST_AS(type *, rtrcu_list_object((ptr), offsetof(type, member)))
 #define hlist_entry(ptr, type, member) list_entry(ptr, type, member)
 #define hlist_entry_safe(ptr, type, member)                                                                            \
@@ -102,7 +103,8 @@ static inline void INIT_LIST_HEAD(struct list_head *list)
 #define list_next_entry(pos, member) list_entry((pos)->member.next, __typeof__(*(pos)), member)
 #define list_prev_entry(pos, member) list_entry((pos)->member.prev, __typeof__(*(pos)), member)
 
-/* Questions.  Readers too may ask list_empty(): the answer may be old at once.  The others are the updater's. */
+/* Queries.  Readers too may call list_empty(), whose result may be stale immediately.  The others are for the
+ * updater. */
 static inline bool list_empty(const struct list_head *head)
 {
     return rtrcu_load_relaxed(&head->next) == head;
@@ -134,8 +136,8 @@ static inline void rtrcu_list_link(struct list_head *before, struct list_head *n
     after->prev = node;
     rtrcu_store_relaxed(&before->next, node);
 }
-/* A release: it is the first link by which some readers reach @after, which may have been published through the removed
- * node only a moment ago. */
+/* A release: this may be the first link by which a reader reaches @after, which may have been published through the
+ * removed node just before. */
 static inline void rtrcu_list_unlink(struct list_head *before, struct list_head *after)
 {
     after->prev = before;
@@ -143,9 +145,10 @@ static inline void rtrcu_list_unlink(struct list_head *before, struct list_head 
 }
 
 /*
- * list_add - put @node behind @head: at the front of a list, or behind another node.  list_add_tail() puts it before
- * @head, list_del() removes it, list_del_init() leaves it empty, list_move() and list_move_tail() do both,
- * list_replace() puts @fresh where @old is, list_splice() and list_splice_init() move a whole list behind @head.
+ * list_add - insert @node after @head: at the front of a list, or after another node.  list_add_tail() inserts before
+ * @head, list_del() removes, list_del_init() also makes the node an empty list, list_move() and list_move_tail() remove
+ * and insert, list_replace() puts @fresh in @old's place, list_splice() and list_splice_init() move a whole list after
+ * @head.
  * Context:  the updater of a list that no reader can reach.
  * Blocks:   never.
  * Ordering: none.
@@ -197,7 +200,7 @@ static inline void list_splice_init(struct list_head *list, struct list_head *he
     INIT_LIST_HEAD(list);
 }
 
-/* Walks of the updater; @pos is a pointer to the objects.  The _safe walk may remove @pos; @n has the type of @pos. */
+/* Walks by the updater; @pos is a pointer to the objects.  The _safe walk may remove @pos; @n has the type of @pos. */
 #define list_for_each(node, head) for (node = (head)->next; node != (head); node = node->next)
 #define list_for_each_entry(pos, head, member)                                                                         \
     for (pos = list_first_entry(head, __typeof__(*(pos)), member); RTRCU_LIST_NODE(pos, member) != (head);             \
@@ -212,10 +215,10 @@ static inline void list_splice_init(struct list_head *list, struct list_head *he
 /* ---- list: changes under readers --------------------------------------------------------------------------------- */
 
 /*
- * list_add_rcu - publish @node behind @head, list_add_tail_rcu() before it.
+ * list_add_rcu - publish @node after @head, list_add_tail_rcu() before it.
  * Context:  the one updater of the list; readers may walk it meanwhile.
  * Blocks:   never.
- * Ordering: release: a reader that meets @node sees everything stored to its object before the call.
+ * Ordering: release: a reader that reaches @node sees everything stored to its object before the call.
  * Returns:  nothing.
  * See:      list_for_each_entry_rcu()
  */
@@ -236,10 +239,10 @@ static inline void list_add_tail_rcu(struct list_head *node, struct list_head *h
 }
 
 /*
- * list_del_rcu - remove @node; readers that stand on it go on to the rest of the list.
+ * list_del_rcu - remove @node; readers that are at it continue to the rest of the list.
  * Context:  the one updater of the list; readers may walk it meanwhile.
  * Blocks:   never.
- * Ordering: release, for what comes behind @node.  The object may be freed or queued again after a gp.
+ * Ordering: release, for the nodes after @node.  The object may be freed or inserted again after a gp.
  * Returns:  nothing.  list_empty(@node) means nothing afterwards; a second removal faults.
  * See:      synchronize_rcu(), call_rcu(), rcu_free()
  */
@@ -250,7 +253,7 @@ static inline void list_del_rcu(struct list_head *node)
 }
 
 /*
- * list_replace_rcu - put @fresh where @old is, in one step for readers: each walk meets exactly one of the two.
+ * list_replace_rcu - put @fresh in @old's place, in one step for readers: each walk sees exactly one of the two.
  * Context:  the one updater of the list; @fresh is on no list.
  * Blocks:   never.
  * Ordering: release, as list_add_rcu(); @old may be freed after a gp, as after list_del_rcu().
@@ -263,11 +266,11 @@ static inline void list_replace_rcu(struct list_head *old, struct list_head *fre
 }
 
 /*
- * list_splice_init_rcu - move all of @list behind @head and leave @list empty; list_splice_tail_init_rcu() moves it
+ * list_splice_init_rcu - move all of @list after @head and leave @list empty; list_splice_tail_init_rcu() moves it
  * before @head.
  * Context:  the one updater of both lists, where it may wait; readers may walk both.
  * Blocks:   as @sync does, which waits for a gp: synchronize_rcu or synchronize_rcu_expedited.  Not if @list is empty.
- * Ordering: readers of @list have left it before its nodes are published behind @head; release.
+ * Ordering: readers of @list have left it before its nodes are published after @head; release.
  * Returns:  nothing.
  */
 static inline void rtrcu_list_splice_rcu(struct list_head *list, struct list_head *before, struct list_head *after,
@@ -278,7 +281,7 @@ static inline void rtrcu_list_splice_rcu(struct list_head *list, struct list_hea
         return;
 
     INIT_LIST_HEAD(list);
-    sync(); /* a walk that is under way ends at the old head, so the last link must not change before it is over */
+    sync(); /* a walk in progress ends at the old head, so the last link must not change before the walk is over */
 
     rtrcu_store_release(&last->next, after);
     first->prev = before;
@@ -296,12 +299,13 @@ static inline void list_splice_tail_init_rcu(struct list_head *list, struct list
 
 /* ---- list: readers ----------------------------------------------------------------------------------------------- */
 
-/* What rcu_dereference() takes: the forward link of a node or head. */
+/* The forward link of a node or head, as an argument of rcu_dereference(). */
 #define list_next_rcu(list) ((list)->next)
 /* The object that link @ptr leads to, which is not a head. */
 #define list_entry_rcu(ptr, type, member) list_entry(rcu_dereference(ptr), type, member)
 
-/* A reader may not ask list_empty() and look then, since the list can become empty between: one load does both. */
+/* A reader must not call list_empty() and then follow the link, since the list can become empty in between: one load
+ * does both. */
 static inline struct list_head *rtrcu_list_follow(struct list_head *node, const struct list_head *head)
 {
     struct list_head *next = rcu_dereference(node->next);
@@ -310,16 +314,16 @@ static inline struct list_head *rtrcu_list_follow(struct list_head *node, const 
 #define list_first_or_null_rcu(head, type, member) hlist_entry_safe(rtrcu_list_follow((head), (head)), type, member)
 #define list_next_or_null_rcu(head, ptr, type, member) hlist_entry_safe(rtrcu_list_follow((ptr), (head)), type, member)
 
-/* list_for_each_entry_rcu(pos, head, member[, condition]): walk in a section, or where @condition holds, such as "we
- * are the updater"; programs built with RTRCU_DEBUG check that.  The walk may miss what is added meanwhile.  One
- * section must hold over the whole walk. */
+/* list_for_each_entry_rcu(pos, head, member[, condition]): walk in a section, or while @condition holds, such as "this
+ * thread is the updater"; programs built with RTRCU_DEBUG check that.  The walk may miss nodes added meanwhile.  One
+ * section must span the whole walk. */
 #define list_for_each_entry_rcu(pos, head, ...)                                                                        \
     for (RTRCU_LIST_CHECK("list_for_each_entry_rcu", __VA_ARGS__),                                                     \
          pos = list_entry_rcu((head)->next, __typeof__(*(pos)), RTRCU_LIST_MEMBER(__VA_ARGS__, 0));                    \
          RTRCU_LIST_NODE(pos, RTRCU_LIST_MEMBER(__VA_ARGS__, 0)) != (head);                                            \
          pos = list_entry_rcu((pos)->RTRCU_LIST_MEMBER(__VA_ARGS__, 0).next, __typeof__(*(pos)),                       \
                               RTRCU_LIST_MEMBER(__VA_ARGS__, 0)))
-/* From behind @pos, and from @pos itself: the same section must have held since @pos was found. */
+/* From the node after @pos, and from @pos itself: the same section must have been open since @pos was found. */
 #define list_for_each_entry_continue_rcu(pos, head, member)                                                            \
     for (pos = list_entry_rcu((pos)->member.next, __typeof__(*(pos)), member); RTRCU_LIST_NODE(pos, member) != (head); \
          pos = list_entry_rcu((pos)->member.next, __typeof__(*(pos)), member))
@@ -335,14 +339,14 @@ static inline struct list_head *rtrcu_list_follow(struct list_head *node, const 
 #define HLIST_HEAD(name) struct hlist_head name = HLIST_HEAD_INIT
 #define INIT_HLIST_HEAD(head) ((void)((head)->first = NULL))
 
-/* Make @node one that is on no list. */
+/* Make @node a node that is on no list. */
 static inline void INIT_HLIST_NODE(struct hlist_node *node)
 {
     node->next = NULL;
     rtrcu_store_relaxed(&node->pprev, (struct hlist_node **)NULL);
 }
 
-/* hlist_empty() and hlist_unhashed() may be asked by readers too: the answer may be old at once.  hlist_unhashed() is
+/* Readers too may call hlist_empty() and hlist_unhashed(), whose results may be stale immediately.  hlist_unhashed() is
  * true after INIT_HLIST_NODE(), hlist_del_init() and hlist_del_init_rcu(), not after the other removals. */
 static inline bool hlist_empty(const struct hlist_head *head)
 {
@@ -353,7 +357,7 @@ static inline bool hlist_unhashed(const struct hlist_node *node)
     return rtrcu_load_relaxed(&node->pprev) == NULL;
 }
 
-/* Put @node, all filled in, into the chain at @place; readers see it at once. */
+/* Put @node, fully initialised, into the chain at @place; from then on readers see it. */
 static inline void rtrcu_hlist_publish(struct hlist_node *node, struct hlist_node **place)
 {
     struct hlist_node *next = *place;
@@ -372,8 +376,8 @@ static inline void rtrcu_hlist_unlink(struct hlist_node *node)
 }
 
 /*
- * hlist_add_head - put @node at the front; hlist_add_before() and hlist_add_behind() put it next to another node,
- * hlist_del() removes it, hlist_del_init() leaves it as INIT_HLIST_NODE() does and takes a node on no list as well.
+ * hlist_add_head - insert @node at the front; hlist_add_before() and hlist_add_behind() insert it next to another node,
+ * hlist_del() removes it, hlist_del_init() leaves it as INIT_HLIST_NODE() does and also accepts a node on no list.
  * Context:  the updater of a list that no reader can reach.
  * Blocks:   never.
  * Ordering: none that may be relied on.
@@ -405,7 +409,7 @@ static inline void hlist_del_init(struct hlist_node *node)
     INIT_HLIST_NODE(node);
 }
 
-/* Walks of the updater.  The _safe walk may remove @pos; @n is a struct hlist_node pointer, as in the kernel. */
+/* Walks by the updater.  The _safe walk may remove @pos; @n is a struct hlist_node pointer, as in the kernel. */
 #define hlist_for_each_entry(pos, head, member)                                                                        \
     for (pos = hlist_entry_safe((head)->first, __typeof__(*(pos)), member); pos;                                       \
          pos = hlist_entry_safe((pos)->member.next, __typeof__(*(pos)), member))
@@ -416,11 +420,11 @@ static inline void hlist_del_init(struct hlist_node *node)
 /* ---- hlist: changes under readers -------------------------------------------------------------------------------- */
 
 /*
- * hlist_add_head_rcu - publish @node at the front; hlist_add_tail_rcu() at the end, which it walks to;
+ * hlist_add_head_rcu - publish @node at the front; hlist_add_tail_rcu() at the end, to which it walks;
  * hlist_add_before_rcu() and hlist_add_behind_rcu() next to another node of the list.
  * Context:  the one updater of the list; readers may walk it meanwhile.
  * Blocks:   never.
- * Ordering: release: a reader that meets @node sees everything stored to its object before the call.
+ * Ordering: release: a reader that reaches @node sees everything stored to its object before the call.
  * Returns:  nothing.
  * See:      hlist_for_each_entry_rcu()
  */
@@ -445,11 +449,11 @@ static inline void hlist_add_behind_rcu(struct hlist_node *node, struct hlist_no
 }
 
 /*
- * hlist_del_rcu - remove @node; readers that stand on it go on to the rest of the list.  hlist_del_init_rcu() makes
- * hlist_unhashed(@node) true as well, and takes a node that is on no list.
+ * hlist_del_rcu - remove @node; readers that are at it continue to the rest of the list.  hlist_del_init_rcu() also
+ * makes hlist_unhashed(@node) true, and accepts a node that is on no list.
  * Context:  the one updater of the list; readers may walk it meanwhile.
  * Blocks:   never.
- * Ordering: release, for what comes behind @node.  The object may be freed or queued again after a gp.
+ * Ordering: release, for the nodes after @node.  The object may be freed or inserted again after a gp.
  * Returns:  nothing.
  * See:      synchronize_rcu(), call_rcu(), rcu_free()
  */
@@ -467,7 +471,7 @@ static inline void hlist_del_init_rcu(struct hlist_node *node)
 }
 
 /*
- * hlist_replace_rcu - put @fresh where @old is, in one step for readers: each walk meets exactly one of the two.
+ * hlist_replace_rcu - put @fresh in @old's place, in one step for readers: each walk sees exactly one of the two.
  * Context:  the one updater of the list; @fresh is on no list.
  * Blocks:   never.
  * Ordering: release, as hlist_add_head_rcu(); @old may be freed after a gp, as after hlist_del_rcu().
@@ -486,7 +490,7 @@ static inline void hlist_replace_rcu(struct hlist_node *old, struct hlist_node *
 
 /* ---- hlist: readers ---------------------------------------------------------------------------------------------- */
 
-/* What rcu_dereference() takes: the link of a head, and that of a node. */
+/* The link of a head, and that of a node, as arguments of rcu_dereference(). */
 #define hlist_first_rcu(head) ((head)->first)
 #define hlist_next_rcu(node) ((node)->next)
 #define rtrcu_hlist_entry_rcu(ptr, type, member) hlist_entry_safe(rcu_dereference(ptr), type, member)

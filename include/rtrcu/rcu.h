@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* rtrcu: real-time RCU for user space.  The public interface.
  *
- * Names and meanings are the Linux kernel's where it has them.  Every block below says: context, whether the call
- * blocks, ordering, what it returns.  "Section" means read-side critical section, "gp" means grace period.
+ * Names and meanings are the Linux kernel's if it has them.  Every block below states context, whether the call blocks,
+ * ordering, and result.  "Section" means read-side critical section, "gp" means grace period.
  */
-#include <rtrcu/detail/liburcu.h> /* before the guard: it may set it */
+#include <rtrcu/detail/liburcu.h> /* first, since it may define this header's guard */
 
 #ifndef RTRCU_RCU_H
 #define RTRCU_RCU_H
@@ -26,7 +26,7 @@ extern "C" {
 #define RTRCU_VERSION_MINOR 1
 #define RTRCU_VERSION_PATCH 0
 
-/* "0.1.0" of the library in use. */
+/* "0.1.0", the version of the library in use. */
 const char *rtrcu_version(void);
 
 /* ---- readers ---------------------------------------------------------------------------------------------------- */
@@ -35,11 +35,11 @@ const char *rtrcu_version(void);
  * rcu_read_lock - begin a read-side critical section.  Nests up to 524,287 deep.
  * Context:  any thread, any signal handler; registers the thread at its first use.
  * Blocks:   never.  Wait-free; no atomic instruction, fence or system call on the fast path.
- * Ordering: what is published before a gp begins is seen by sections that begin after it. [O1]
+ * Ordering: a section that begins after a gp began sees everything published before that gp began. [O1]
  * Returns:  nothing; cannot fail.
  * See:      rcu_read_lock_qs() for quiescent-state threads
  */
-static __attribute__((always_inline)) inline void rcu_read_lock(void) /* so that its caller's place is noted */
+static __attribute__((always_inline)) inline void rcu_read_lock(void) /* records its caller's call site */
 {
     if (__builtin_expect(rtrcu_word_enter(), 0))
         rtrcu_read_lock_slow();
@@ -50,13 +50,13 @@ static __attribute__((always_inline)) inline void rcu_read_lock(void) /* so that
 
 /*
  * rcu_read_unlock - end the innermost section.
- * Context:  the thread that began it, or for a parked task the thread it resumed on.
- * Blocks:   never; runs no callback.  An outermost unlock that a gp waits for reports to it.  That of a section that
- *           was parked takes a short lock.
+ * Context:  the thread that began it, or for a parked task the thread on which it resumed.
+ * Blocks:   never; runs no callback.  An outermost unlock that a gp waits for reports to it.  An unlock that ends a
+ *           section that was parked takes a short lock.
  * Ordering: every access of the section happens before the end of a gp that waited for it. [O1]
- * Returns:  nothing; cannot fail.  An unlock without a lock is reported on standard error and has no effect.  That of
- *           an online quiescent-state thread is reported late, by its next call that takes a slow path.  On aarch64 no
- *           gp waits for a section of a signal handler that comes before the report.
+ * Returns:  nothing; cannot fail.  An unlock without a lock is reported on standard error and has no effect.  In an
+ *           online quiescent-state thread it is reported late, by the next call that takes a slow path.  On other
+ *           processors than x86-64 no gp waits for a section of a signal handler that runs before the report.
  */
 static inline void rcu_read_unlock(void)
 {
@@ -68,21 +68,21 @@ static inline void rcu_read_unlock(void)
         rtrcu_read_unlock_slow();
 }
 
-/* The same out of line, for languages that do not have C's inline functions. */
+/* The same out of line, for languages without C's inline functions. */
 void rtrcu_read_lock(void);
 void rtrcu_read_unlock(void);
 bool rtrcu_read_lock_held(void);
 void rtrcu_quiescent_state(void);
 
-/* Is the calling thread inside a section, or an online quiescent-state thread?  It knows nothing of tasks that
- * rcu_task_list() listed.  Never blocks. */
+/* Is the calling thread inside a section, or an online quiescent-state thread?  Does not consider tasks listed by
+ * rcu_task_list().  Never blocks. */
 static inline bool rcu_read_lock_held(void)
 {
     return (rtrcu_word_read() & RTRCU_INSIDE_MASK) != 0;
 }
 
 /* As rcu_read_lock(), in both disciplines.  While the thread is in such a section, call_rcu_rt() in a signal handler or
- * a nested event of that thread queues, and does not run the function at once. */
+ * a nested event of that thread queues, instead of running the function immediately. */
 void rtrcu_read_lock_bh(void);
 void rtrcu_read_unlock_bh(void);
 static inline void rcu_read_lock_bh(void)
@@ -95,8 +95,8 @@ static inline void rcu_read_unlock_bh(void)
 }
 
 void rtrcu_assert_qsbr(const char *call);
-/* The calling thread is outside, and @condition is false: end the program, but for one that has parked or listed tasks.
- * What runs may be one of these, of which its thread need not know. */
+/* For a check that has failed: the calling thread is outside, and @condition is false.  Ends the program, unless a task
+ * is parked or listed: the running code may be a listed task, whose section its thread does not show. */
 void rtrcu_check_held(const char *call, const char *condition, const char *file, int line);
 void rtrcu_check_failed(const char *call, const char *condition, const char *file, int line) __attribute__((noreturn));
 #ifdef RTRCU_DEBUG
@@ -118,8 +118,8 @@ static inline void rcu_read_unlock_qs(void)
 
 /* ---- pointers --------------------------------------------------------------------------------------------------- */
 
-/* Does not compile unless @p, which is not evaluated, is a pointer: the accesses below would take any word.  In C++ it
- * may be a std::atomic of one, too. */
+/* Does not compile unless @p, which is not evaluated, is a pointer: the accesses below would accept any word.  In C++
+ * it may also be a std::atomic of a pointer. */
 #ifdef __cplusplus
 extern "C++" {
 template <typename T> char rtrcu_pointer_only(T *const volatile &);
@@ -148,14 +148,14 @@ inline T *const *rtrcu_pointer_place(const Atomic<T *> &p) noexcept
 #define RTRCU_POINTER_PLACE(p) (&(p))
 #endif
 
-/* liburcu's lists bring the same under these names; it does not matter which is seen first. */
+/* liburcu's lists define the same names with the same meaning; either definition may come first. */
 #undef rcu_dereference
 #undef rcu_assign_pointer
 #undef rcu_xchg_pointer
 
-/* Read a pointer that updaters publish; what it points to may be used until the section ends. */
+/* Read a pointer that updaters publish; the object may be used until the section ends. */
 #define rcu_dereference(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_consume(RTRCU_POINTER_PLACE(p)))
-/* Read the pointer, and not what it points to, which may be gone. */
+/* Read the pointer but not the object, which may have been freed. */
 #define rcu_access_pointer(p) (RTRCU_POINTER_ONLY(p), rtrcu_load_relaxed(RTRCU_POINTER_PLACE(p)))
 #ifdef RTRCU_DEBUG
 #define rcu_dereference_check(p, c)                                                                                    \
@@ -168,22 +168,22 @@ inline T *const *rtrcu_pointer_place(const Atomic<T *> &p) noexcept
 #define rcu_dereference_protected(p, c) rcu_access_pointer(p)
 #endif
 
-/* Publish: everything stored to *v before is visible to a reader that dereferences p.  In all three v is converted to
- * p's type as by an assignment, with the compiler's warnings or errors. */
+/* Publish: everything stored to *v before is visible to a reader that dereferences p.  In all three macros v is
+ * converted to p's type as by an assignment, with the compiler's warnings or errors. */
 #define rcu_assign_pointer(p, v)                                                                                       \
     __extension__({                                                                                                    \
         __typeof__(*RTRCU_POINTER_PLACE(p)) rtrcu_assigned = (v);                                                      \
         RTRCU_POINTER_ONLY(p);                                                                                         \
         rtrcu_store_release(RTRCU_POINTER_PLACE(p), rtrcu_assigned);                                                   \
     })
-/* Publish in the place of an older one, which is returned; @p is the pointer's address.  A full fence. */
+/* Publish and return the previous pointer; @p is the address of the pointer.  A full fence. */
 #define rcu_xchg_pointer(p, v)                                                                                         \
     __extension__({                                                                                                    \
         __typeof__(*RTRCU_POINTER_PLACE(*(p))) rtrcu_exchanged = (v);                                                  \
         RTRCU_POINTER_ONLY(*(p));                                                                                      \
         rtrcu_exchange(RTRCU_POINTER_PLACE(*(p)), rtrcu_exchanged);                                                    \
     })
-/* Publish without an order: NULL, or where no reader can reach the pointer yet. */
+/* Publish without ordering: NULL, or while no reader can reach the pointer. */
 #define RCU_INIT_POINTER(p, v)                                                                                         \
     __extension__({                                                                                                    \
         __typeof__(*RTRCU_POINTER_PLACE(p)) rtrcu_initial = (v);                                                       \
@@ -206,9 +206,9 @@ void rtrcu_cond_synchronize_expedited(uint64_t cookie);
 
 /*
  * synchronize_rcu - wait until every section that began before the call has ended.
- * Context:  any thread outside sections, in a callback too; not in signal handlers.  A quiescent-state thread without
+ * Context:  any thread outside sections, even in a callback; not in signal handlers.  A quiescent-state thread without
  *           an explicit section is offline while it waits.
- * Blocks:   yes.  A caller takes the steps of the gp itself where no other thread does; several callers share one gp.
+ * Blocks:   yes.  A caller takes the steps of the gp itself if no other thread does; several callers share one gp.
  * Ordering: full fence before and after; a gp's usual guarantee. [O1][O2]
  * Returns:  nothing; cannot fail.  Inside a section: debug builds abort with a message; release builds print it and the
  *           stall report follows, since the call can never return.
@@ -217,14 +217,14 @@ static inline void synchronize_rcu(void)
 {
     rtrcu_synchronize();
 }
-/* As synchronize_rcu(), by an expedited gp, which does not wait behind normal ones. */
+/* As synchronize_rcu(), by an expedited gp, which does not wait for normal ones. */
 static inline void synchronize_rcu_expedited(void)
 {
     rtrcu_synchronize_expedited();
 }
 
-/* Both return a cookie for "a full gp from now"; lock-free.  The second also asks for that gp to happen, and may make a
- * thread; if the kernel refuses the thread now, the call that polls tries again. */
+/* Both return a cookie for "a full gp from now"; lock-free.  The second also requests that gp, and may create a thread;
+ * if the kernel refuses the thread now, the polling call tries again. */
 static inline unsigned long get_state_synchronize_rcu(void)
 {
     return rtrcu_get_state();
@@ -233,8 +233,8 @@ static inline unsigned long start_poll_synchronize_rcu(void)
 {
     return rtrcu_start_poll();
 }
-/* Has the gp of @cookie ended?  Lock-free while there is a driver, else it may make one, or where the kernel refuses
- * that take a step of the gp itself; never waits; true orders like the return of synchronize_rcu(). */
+/* Has the gp of @cookie ended?  Lock-free while there is a driver; otherwise it may create one, or if the kernel
+ * refuses that, take a step of the gp itself; never waits.  True orders like the return of synchronize_rcu(). */
 static inline bool poll_state_synchronize_rcu(unsigned long cookie)
 {
     return rtrcu_poll_state(cookie);
@@ -245,7 +245,7 @@ static inline void cond_synchronize_rcu(unsigned long cookie)
     rtrcu_cond_synchronize(cookie);
 }
 
-/* The same four for expedited gps; a cookie belongs to the kind that gave it. */
+/* The same four for expedited gps; a cookie is valid only for the kind that returned it. */
 static inline unsigned long get_state_synchronize_rcu_expedited(void)
 {
     return rtrcu_get_state_expedited();
@@ -264,10 +264,11 @@ static inline void cond_synchronize_rcu_expedited(unsigned long cookie)
 }
 
 /*
- * rtrcu_set_stall_handler - where stall reports go, line by line; NULL = standard error.
- * Context:  any; holds from the next report on, and a report under way may end with the old handler.
- * Blocks:   never.  @handler runs in a thread of the library, at kthread_prio, that holds nothing: it may wait, for
- *           grace periods too, and may end its thread, but not throw.  While it runs no other report is said.
+ * rtrcu_set_stall_handler - set the function that receives stall reports, line by line; NULL = standard error.
+ * Context:  any; in force from the next report on, and a report in progress may end with the old handler.
+ * Blocks:   never.  @handler runs in a thread of the library, at kthread_prio, that holds no lock: it may wait, even
+ * for
+ *           grace periods, and may end its thread, but not throw.  While it runs no other report is printed.
  * Ordering: stores before the call are visible to @handler.
  * Returns:  nothing; cannot fail.
  */
@@ -290,28 +291,29 @@ unsigned long rtrcu_process_callbacks(int64_t budget_ns);
  * Blocks:   never (but see backpressure=block); no lock, no allocation; no system call on a deadline thread, unless it
  *           is offline.
  * Ordering: stores before the call are visible to @func; @func runs after every section that began before it. [O1][O5]
- * Returns:  nothing; cannot fail, and never runs a callback.  @head belongs to the library until @func starts.  @func
- *           is a function: a null one is refused, said, and nothing is queued.
+ * Returns:  nothing; cannot fail, and never runs a callback.  @head belongs to the library until @func starts.  A null
+ *           @func is refused with a message, and nothing is queued.
  * See:      rcu_barrier(), docs/callbacks.md
  */
 static inline void call_rcu(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call(head, func);
 }
-/* As call_rcu(); but where the thread's backlog has reached qmax, nothing is queued and it returns -EAGAIN; for a null
- * function, which is refused, -EINVAL.  Never waits, with backpressure=block either. */
+/* As call_rcu(), but if the thread's backlog has reached qmax, or its share of qmax_process while that is exceeded,
+ * nothing is queued and it returns -EAGAIN; for a null function -EINVAL.  Never waits, even with backpressure=block. */
 static inline int call_rcu_try(struct rcu_head *head, rcu_callback_t func)
 {
     return rtrcu_call_try(head, func);
 }
 /*
- * call_rcu_rt - run @func(@head) at once where no other reader can exist, else as call_rcu().
+ * call_rcu_rt - run @func(@head) immediately if no other reader can exist, else as call_rcu().
  * Context:  as call_rcu(), after the object was unlinked and with no reference to it left in the calling thread; a
- *           quiescent-state thread vouches for that.  In a signal handler use call_rcu_rt_handler().
- * Blocks:   never, but for what @func does.
+ *           quiescent-state thread guarantees that itself.  In a signal handler use call_rcu_rt_handler().
+ * Blocks:   never, unless @func does.
  * Ordering: full fence before the check; pairs with registration. [O12]
- * Returns:  nothing; cannot fail.  Direct only while the calling thread is the only registered one and in no section;
- *           callbacks that call it nest at most 8 deep, then queue.
+ * Returns:  nothing; cannot fail.  Runs @func immediately only while the calling thread is the only registered one and
+ * in
+ *           no section; callbacks that call it nest at most 8 deep, then queue.
  */
 static inline void call_rcu_rt(struct rcu_head *head, rcu_callback_t func)
 {
@@ -323,7 +325,7 @@ static inline void call_rcu_rt_handler(struct rcu_head *head, rcu_callback_t fun
 {
     rtrcu_call_rt(head, func, true);
 }
-/* As call_rcu(); and the gp begins now rather than at the next tick. */
+/* As call_rcu(), but the gp begins now rather than at the next tick. */
 static inline void call_rcu_hurry(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call_hurry(head, func);
@@ -331,11 +333,11 @@ static inline void call_rcu_hurry(struct rcu_head *head, rcu_callback_t func)
 
 /*
  * rcu_barrier - wait until every callback that was queued before the call, by any thread, has returned.
- * Context:  any thread outside sections, callbacks and signal handlers.  Inside a callback, an exit handler that its
- *           exit() runs included, it would wait for itself: it ends the program with a message.
- * Blocks:   yes.  Callbacks queued meanwhile, by callbacks too, do not prolong it.  It does not wait for readers:
+ * Context:  any thread outside sections, callbacks and signal handlers.  Inside a callback, or an exit handler run by
+ *           its exit(), it would wait for itself: it ends the program with a message.
+ * Blocks:   yes.  Callbacks queued meanwhile, even by callbacks, do not prolong it.  It does not wait for readers:
  *           synchronize_rcu() does.
- * Ordering: what those callbacks did is visible to the caller. [O5]
+ * Ordering: the effects of those callbacks are visible to the caller. [O5]
  * Returns:  nothing; cannot fail.
  */
 static inline void rcu_barrier(void)
@@ -344,12 +346,12 @@ static inline void rcu_barrier(void)
 }
 
 /*
- * rcu_free - free(@memory) after a grace period, in bulk; memory without a head in it.
+ * rcu_free - free(@memory) after a grace period, in bulk; the memory contains no head.
  * Context:  any thread, inside a section or not; not in signal handlers.
- * Blocks:   no longer than malloc() of one block for every 500 pointers (but see backpressure=block).  Where malloc()
- *           and the kernel have no memory left it waits for a gp; where it may not (in a section, online in the
- *           quiescent-state discipline, on a deadline thread) the memory is never freed, which is said once and counted
- *           in frees_leaked.
+ * Blocks:   no longer than malloc() of one block for every 500 pointers (but see backpressure=block).  If malloc() and
+ *           the kernel have no memory left it waits for a gp; if it must not (in a section, online in the
+ *           quiescent-state discipline, on a deadline thread) the memory is never freed, which is reported once and
+ *           counted in frees_leaked.
  * Ordering: as call_rcu().
  * Returns:  nothing; cannot fail.  NULL does nothing.
  */
@@ -359,20 +361,20 @@ static inline void rcu_free(void *memory)
 }
 
 /*
- * rcu_retire - run @func(@object) after a grace period, in bulk; an object without a head in it.
+ * rcu_retire - run @func(@object) after a grace period, in bulk; the object contains no head.
  * Context:  as rcu_free().
  * Blocks:   no longer than malloc() of one block for every 250 objects (but see backpressure=block).
  * Ordering: as call_rcu().
- * Returns:  0; -ENOMEM where malloc() and the kernel have no memory left, -EINVAL for a null @func: then nothing is
- *           queued.  @object is handed on as it is, NULL too.
+ * Returns:  0; -ENOMEM if malloc() and the kernel have no memory left, -EINVAL for a null @func: then nothing is
+ *           queued.  @object is passed on unchanged, even NULL.
  */
 static inline __attribute__((warn_unused_result)) int rcu_retire(void *object, void (*func)(void *object))
 {
     return rtrcu_retire(object, func);
 }
 
-/* A head's place in its object, as rtrcu_call() takes it.  The cast stands here, so that a C++ program which has
- * -Wold-style-cast is not warned of it in its own line. */
+/* A head's offset in its object, as an argument of rtrcu_call().  The cast is here so that a C++ program with
+ * -Wold-style-cast gets no warning about its own line. */
 static inline rcu_callback_t rtrcu_free_from(size_t offset)
 {
     return (rcu_callback_t)(offset + 1);
@@ -389,27 +391,28 @@ static inline rcu_callback_t rtrcu_free_from(size_t offset)
 /* ---- threads ---------------------------------------------------------------------------------------------------- */
 
 #define RTRCU_QSBR 1u     /* quiescent-state discipline */
-#define RTRCU_DEADLINE 2u /* never wakes anybody: no system call in call_rcu() and rcu_read_unlock() */
+#define RTRCU_DEADLINE 2u /* never wakes a thread: no system call in call_rcu() and rcu_read_unlock() */
 
 /*
  * rtrcu_register_thread - register the calling thread with @flags, or change its flags.
- * Context:  ordinary context, outside sections.  It also makes the driver, so that signal handlers of the thread may
- *           call call_rcu() from now on.  Threads register by themselves at their first section, without flags.
- * Blocks:   may make a thread.
+ * Context:  ordinary context, outside sections.  It also creates the driver, so that signal handlers of the thread may
+ *           call call_rcu() from now on.  Threads register automatically at their first section, without flags.
+ * Blocks:   may create a thread.
  * Ordering: full fence.
- * Returns:  0; -EBUSY inside a section; -EINVAL for unknown flags; -EAGAIN: there is no room for the driver's thread
- *           now; -ENOMEM: none for a record, or the thread's exit hook has run.  Then nothing is changed.
+ * Returns:  0; -EBUSY inside a section; -EINVAL for unknown flags; -EAGAIN: the driver's thread cannot be created now;
+ *           -ENOMEM: no memory for a record, or the thread's exit hook has run.  On failure nothing is changed.
  *           A second call changes the flags.
  */
 int rtrcu_register_thread(unsigned int flags);
-/* Unregister now rather than at thread exit; callbacks stay queued.  -EBUSY inside a section. */
+/* Unregister now instead of at thread exit; callbacks stay queued.  -EBUSY inside a section. */
 int rtrcu_unregister_thread(void);
 /*
- * rtrcu_set_exit_handler - have @handler called by a thread that ends inside a section; NULL = by none.
- * Context:  any; @handler runs in the thread that ends, before its record goes, whenever its nesting is not 0 then.  It
- *           may leave sections, or give them to tasks by rcu_task_list().  Sections that are open behind it, or without
- *           a handler, are reported and closed.  Not so in a thread that has neither record nor exit hook, for want of
- *           memory, nor a section that begins behind the hook, in a later destructor: grace periods wait for it.
+ * rtrcu_set_exit_handler - set a function to be called by a thread that exits inside a section; NULL = none.
+ * Context:  any; @handler runs in the exiting thread, before its record is released, if its nesting is not 0.  It may
+ *           leave sections, or transfer them to tasks by rcu_task_list().  Sections that are still open after it, or
+ *           without a handler, are reported and closed.  Exceptions: a thread that has neither record nor exit hook,
+ *           for
+ *           lack of memory; and a section that begins after the hook, in a later destructor: grace periods wait for it.
  * Blocks:   never.
  * Ordering: stores before the call are visible to @handler.
  * Returns:  nothing; cannot fail.
@@ -446,13 +449,14 @@ static inline void rcu_thread_online(void)
 }
 
 /*
- * rcu_quiescent_state - this thread holds no reference from before.
- * Context:  a quiescent-state thread without an explicit section; in other threads only callbacks come of it, and with
- *           driver=sched steps of grace periods.
- * Blocks:   never, but for what callbacks do; one load and one branch while nobody asks for anything.  With an owner's
- *           policy it invokes ready callbacks within the budget.  With driver=sched it takes a step of a grace period,
- *           for which it may wait for short priority-inheriting locks; a deadline thread never does.
- * Ordering: full, where a gp waits for this thread; else none.
+ * rcu_quiescent_state - announce that this thread holds no reference obtained before.
+ * Context:  a quiescent-state thread without an explicit section; in other threads it only invokes callbacks, and with
+ *           driver=sched takes steps of grace periods.
+ * Blocks:   never, unless callbacks do; one load and one branch while nothing is requested.  With an owner's policy it
+ *           invokes ready callbacks within the budget.  With driver=sched it takes a step of a grace period, for which
+ *           it
+ *           may wait for short priority-inheriting locks; a deadline thread never does.
+ * Ordering: full, if a gp waits for this thread; else none.
  * Returns:  nothing.
  */
 static inline void rcu_quiescent_state(void)
@@ -465,29 +469,57 @@ static inline void rcu_quiescent_state(void)
 }
 
 /*
- * rcu_process_callbacks - invoke ready callbacks of the calling thread, as many as the policy says.
- * Context:  outside sections and callbacks.  Where no daemon can be, it also invokes what a daemon would.
- * Blocks:   never, but for what the callbacks do, and as rcu_quiescent_state() with driver=sched.  @budget_ns: 0 = as
- *           configured, negative = no limit of time or count; a deadline that is named holds all the same.
- * Ordering: as call_rcu() promises its callbacks.
- * Returns:  how many of its own have returned, frees of rcu_free() included.
+ * rcu_process_callbacks - invoke ready callbacks of the calling thread, as many as the policy allows.
+ * Context:  outside sections and callbacks.  Where no daemon can exist, it also invokes callbacks meant for one.
+ * Blocks:   never, unless the callbacks do, and as rcu_quiescent_state() with driver=sched.  @budget_ns: 0 = as
+ *           configured, negative = no limit of time or count; a deadline that was set applies in any case.
+ * Ordering: as call_rcu() guarantees for its callbacks.
+ * Returns:  how many of the thread's own callbacks have returned, including frees of rcu_free().
  */
 static inline unsigned long rcu_process_callbacks(int64_t budget_ns)
 {
     return rtrcu_process_callbacks(budget_ns);
 }
 
-/* Name the absolute CLOCK_MONOTONIC time, in nanoseconds, of the loop's next event: with policy inline no callback of
- * its own calls begins after a clock check that saw it.  0 = none.  Makes the calling thread a deadline thread, as
- * rtrcu_register_thread() does; where that is refused, as inside a section, nothing is named. */
+/*
+ * rtrcu_ready_fd - a descriptor that is readable while ready callbacks wait for the calling thread.
+ * Context:  a thread that runs its own callbacks by rcu_process_callbacks(), for the loop in which it sleeps; not in
+ *           signal handlers.  A thread that is not registered is registered.  The loop never reads or writes the
+ *           descriptor: rcu_process_callbacks() clears it, and sets it again where the budget leaves callbacks.
+ * Blocks:   may create a thread, as rtrcu_register_thread().
+ * Ordering: none beyond that of rcu_process_callbacks().
+ * Returns:  a descriptor that the caller closes; each call returns a new duplicate.  It is valid until the thread
+ *           unregisters or ends.  -ENOTSUP: with this policy or driver no thread runs callbacks of its own, or no
+ *           thread of the library could set the descriptor; else as rtrcu_register_thread(), or -errno of eventfd().
+ *           After fork() the child calls again.
+ * See:      docs/callbacks.md
+ */
+int rtrcu_ready_fd(void);
+
+/*
+ * rtrcu_shutdown - run all queued callbacks, and end every thread of the library.
+ * Context:  outside sections and callbacks.  No other thread is in a call of the library, and all domains and tables
+ *           have been cleaned up, or are not in use meanwhile.  A later call starts the library again; before it
+ *           another driver may be configured.
+ * Blocks:   as rcu_barrier(), and until the threads have exited.
+ * Ordering: as rcu_barrier().
+ * Returns:  0.  -EDEADLK: called inside a section or a callback; nothing has ended.
+ * Remains:  no memory of malloc().  The records of threads stay mapped, and are used again.  Threads that serve a
+ *           flavour of liburcu are not ended.
+ */
+int rtrcu_shutdown(void);
+
+/* Set the absolute CLOCK_MONOTONIC time, in nanoseconds, of the loop's next event: with policy inline no callback in
+ * the thread's own calls begins after a clock reading past it.  0 = none.  Makes the calling thread a deadline thread,
+ * as rtrcu_register_thread() does; if that is refused, as inside a section, no deadline is set. */
 static inline void rcu_set_deadline(int64_t deadline_ns)
 {
     rtrcu_set_deadline(deadline_ns);
 }
 
-/* Say that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  It holds
- * for the CPU where the thread said so, until the thread takes it back, unregisters or ends.  A thread whose exit hook
- * has run, or that can have none, says nothing.  Never blocks. */
+/* State that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  It
+ * applies to the CPU of the call, until the thread revokes it, unregisters or exits.  Has no effect in a thread whose
+ * exit hook has run, or that cannot have one.  Never blocks. */
 static inline void rcu_rt_awake(bool awake)
 {
     rtrcu_rt_awake(awake);

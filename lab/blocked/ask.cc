@@ -24,7 +24,7 @@ bool ask_for(const std::string &program, const char *what, const Request &reques
         while (!answer.empty() && answer.back() == '\n')
             answer.pop_back();
         if (!answer.empty())
-            error = answer; // its own words
+            error = answer; // the child's own error message
         return false;
     }
     try {

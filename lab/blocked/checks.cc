@@ -15,8 +15,8 @@ namespace
 {
 
 constexpr double gain_bar_pct = 46;
-constexpr double rate_kept = 0.9;  // of the same lists under spinning locks
-constexpr double hold_share = 0.1; // of the time before
+constexpr double rate_kept = 0.9;  // of the rate of the same lists under spinning locks
+constexpr double hold_share = 0.1; // of the hold time before the change
 constexpr double acquisitions_bar = 0.01;
 constexpr double share_of_spin = 0.01;
 constexpr double bytes_bar = 128;
@@ -28,11 +28,11 @@ std::string pct(const Figure &value, const char *format = "{:+.1f} %")
     return value ? fmt::format(fmt::runtime(format), *value) : "-";
 }
 
-// Of two variants: their rows, and their runs compared round by round.
+// The rows of two variants, and their runs compared round by round.
 struct Pair {
     const Cell &before, &after;
     const ListsRow &before_row, &after_row;
-    std::optional<Interval> gain; // the rate is so many times that before
+    std::optional<Interval> gain; // the new rate divided by the old one
 
     Pair(const Plan &plan, const std::vector<ListsRow> &rows, Lists first, Lists second, bool times)
         : before(*find_cell(plan, first)), after(*find_cell(plan, second)), before_row(*find_row(rows, first)),
@@ -53,7 +53,7 @@ struct Pair {
     }
 };
 
-// A gain whose interval covers "no gain" is not reproduced; one whose interval covers the bar is not judged.
+// A gain whose interval contains 1 is "not reproduced"; one whose interval contains the bar is "not judged".
 void judge_gain(const Pair &pair, const std::string &claim, Outcome otherwise, Verdicts &all)
 {
     Outcome outcome = Outcome::not_judged;
@@ -89,7 +89,7 @@ void judge_acquisitions(const ListsRow &row, Outcome otherwise, Verdicts &all)
                      row.lock_acquisitions_per_iteration_with_gp.value_or(-1))});
 }
 
-// The hold time that an iteration pays, and the document's mean for each acquisition.
+// The time for which an iteration holds the lock, and the mean of each acquisition, which the document gives.
 void judge_hold(const Plan &plan, const std::vector<ListsRow> &rows, Lists lists, bool times, Verdicts &all)
 {
     const Pair pair(plan, rows, Lists::node_spin, lists, times);
@@ -147,7 +147,7 @@ void judge_order(const Plan &plan, Verdicts &all)
         all.push_back(
             {judged(any, result.ended_early + result.not_ended + result.older_not_waited == 0, Outcome::failed),
              fmt::format("{}: a grace period ends when the tasks whose sections began before it have "
-                         "unlocked: no sooner, and later ones, parked still, do not keep it",
+                         "unlocked: no sooner, and not later because of tasks that parked after its beginning",
                          name),
              fmt::format("{} rounds with {} older and {} later tasks: {} ended early, {} did not end, {} "
                          "older tasks not waited for",

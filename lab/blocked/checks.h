@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the blocked experiment must show.
+// The verdicts of the blocked experiment.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 namespace lab::blocked
 {
 
-// `judge_times` is false in a quick or an interrupted run: counts only.
+// With `judge_times` false, as in a quick or an interrupted run, only counts are judged.
 Verdicts judge(const Plan &plan, bool judge_times);
 
 } // namespace lab::blocked

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Requests and results as JSON; fields are the keys.
+// Requests and results as JSON. The names of the fields are the keys.
 #include "blocked/exchange.h"
 
 #include <nlohmann/json.hpp>

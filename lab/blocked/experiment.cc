@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu blocked`: readers that are parked inside their sections, and where they are listed.
+// `rtrcu blocked`: readers that are parked inside their sections, and the lists that hold them.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -49,17 +49,17 @@ void Blocked::declare(Options &options)
 {
     options.count("--runs", runs_, "runs of each variant; 100 by default, 5 with --quick", 1, 10'000);
     options.count("--readers", readers_, "reader fibers", 1, 100'000);
-    options.count("--carriers", carriers_, "threads that carry them; one a CPU by default", 1, 16);
+    options.count("--carriers", carriers_, "threads that run the fibers; one per CPU by default", 1, 16);
     options.count("--preemptors", preemptors_, "SCHED_FIFO threads that preempt the carriers", 1, 1'000);
     options.number("--burst-ms", burst_ms_, "mean time that a preemptor keeps a CPU", 0.05, 50);
-    options.number("--preempted", preempted_pct_, "per cent of each CPU that all of them take, about", 1, 85);
+    options.number("--preempted", preempted_pct_, "percentage of each CPU that the preemptors take together", 1, 85);
     options.text("--out", out, "directory for blocked.html");
 }
 
 void Blocked::prepare()
 {
     need_realtime("nothing would preempt the readers");
-    need_two_cpus("nobody would want a lock whose holder is preempted");
+    need_two_cpus("no thread would want a lock whose holder is preempted");
     program_ = find_child_program();
     if (program_.empty())
         throw Refusal("rtrcu-blocked-child was not found beside this program, nor where it would be installed: build "
@@ -112,7 +112,7 @@ bool Blocked::measure()
         runs.push_back({name_of(cell.lists), seconds_a_run(plan_.request), &cell.error,
                         [this, &cell](unsigned round) { run(cell, round); }, every(cell.lists)});
     for (OrderCell &cell : plan_.orders)
-        others.push_back({"who is waited for, " + name_of(cell.request.lists), 0.2, &cell.error,
+        others.push_back({"order, " + name_of(cell.request.lists), 0.2, &cell.error,
                           [this, &cell](unsigned) { (void)ask(program_, cell.request, cell.result, cell.error); }});
     for (CrowdCell &cell : plan_.crowds)
         others.push_back({fmt::format("{} parked tasks", cell.request.tasks), 0.2, &cell.error,
@@ -125,8 +125,8 @@ void Blocked::print_results()
 {
     fmt::print("Iterations under preemption, and how long grace periods took (floor: how late the caller woke)\n\n{}\n",
                lists_table(plan_, iterations));
-    fmt::print("The node's lock under preemption: acquisitions by readers while no grace period waits and with grace "
-               "periods, their time in it and waiting for it, and how long it was held\n\n{}\n",
+    fmt::print("The node's lock under preemption: acquisitions by readers (without and with grace periods), readers' "
+               "time with the lock or waiting for it, and hold times\n\n{}\n",
                lists_table(plan_, leaf_lock));
     const std::vector<ListsRow> rows = lists_rows(plan_);
     const ListsRow *spin = find_row(rows, Lists::node_spin);
@@ -139,8 +139,8 @@ void Blocked::print_results()
         if (cell.lists != Lists::none)
             strips.push_back({name_of(cell.lists), gp_latencies(cell)});
     fmt::print("{}\n", density_chart("How long grace periods took, under preemption", strips, 60));
-    fmt::print("Who is waited for: tasks parked before and after a grace period's beginning, unlocked in random "
-               "order\n\n{}\n",
+    fmt::print("Tasks for which a grace period waits: parked before and after its begin, ended in random order\n\n"
+               "{}\n",
                table_text(0, order_rows(plan_)));
     fmt::print("Crowds of parked tasks (begin: until the last is waited for; end: from the last unlock)\n\n{}\n",
                table_text(0, crowd_rows(plan_)));
@@ -156,7 +156,7 @@ std::vector<std::string> Blocked::left_out() const
     for (const Cell &cell : plan_.cells)
         say(fmt::format("{} after {} runs", name_of(cell.lists), cell.runs.size()), cell.error);
     for (const OrderCell &cell : plan_.orders)
-        say("who is waited for, " + name_of(cell.request.lists), cell.error);
+        say("order, " + name_of(cell.request.lists), cell.error);
     for (const CrowdCell &cell : plan_.crowds)
         say(fmt::format("{} parked tasks, {}", cell.request.tasks, name_of(cell.request.lists)), cell.error);
     return texts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The variants, and the time of each phase.
+// The variants of the experiment, and the duration of each phase.
 #include "blocked/plan.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace
 {
 
 constexpr double start_and_end_s = 0.06;
-constexpr double shortest = 0.25; // phases, against the usual ones
+constexpr double shortest = 0.25; // the shortest phases, as a fraction of the usual ones
 
 double phases_s(const RunRequest &request)
 {

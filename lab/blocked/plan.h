@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the blocked experiment does, and what came of it.
+// The plan of the blocked experiment, and its results.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace lab::blocked
 struct Cell {
     Lists lists;
     std::vector<RunResult> runs;
-    std::string error; // why it was left out from here on
+    std::string error; // the reason why the variant was left out from then on
 };
 
 struct OrderCell {
@@ -31,24 +31,24 @@ struct CrowdCell {
 
 struct Plan {
     unsigned runs = 0;
-    RunRequest request; // of every run, but for lists and seed
+    RunRequest request; // the request of every run, except lists and seed
     std::vector<Cell> cells;
     std::vector<OrderCell> orders;
     std::vector<CrowdCell> crowds;
 };
 
-// `seconds`: about how long the alternating runs may take, 0 = as long as `runs` of the usual length do.
+// `seconds`: the time that all runs together may take, approximately; 0: as long as `runs` of the usual length take.
 Plan make_plan(unsigned runs, double seconds, const RunRequest &request);
-// About how long a run takes, with its beginning and end.
+// The approximate time that a run takes, including start and end.
 double seconds_a_run(const RunRequest &request);
 
-// The ceiling is measured in every second round only.
+// The variant takes part in one round out of this many; `none` in every second one.
 unsigned every(Lists lists);
 double total_runs(const Plan &plan);
 
 const Cell *find_cell(const Plan &plan, Lists lists);
 
-// The mean length and the wanted share of preemptors, phases, pauses.
+// The default lengths of bursts, phases and pauses, and the default share of preemptors.
 RunRequest usual_request();
 
 } // namespace lab::blocked

@@ -12,7 +12,7 @@ namespace lab::blocked
 namespace
 {
 
-// The sum of a phase of all runs.
+// Returns the sum of one phase over all runs.
 Phase sum_of(const Cell &cell, Phase RunResult::*which)
 {
     const auto add = [](LockUse &sum, const LockUse &use) {
@@ -256,7 +256,7 @@ const ListsRow *find_row(const std::vector<ListsRow> &rows, Lists lists)
 
 std::string why_mean_hold_rises(const ListsRow &before, const ListsRow &after)
 {
-    constexpr double rare = 0.1; // of the acquisitions before
+    constexpr double rare = 0.1; // a tenth of the acquisitions before
     const Figure acquisitions = after.lock_acquisitions_per_iteration_all,
                  earlier = before.lock_acquisitions_per_iteration_all;
     if (!before.lock_hold_us_mean || !after.lock_hold_us_mean || *after.lock_hold_us_mean <= *before.lock_hold_us_mean)

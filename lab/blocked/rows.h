@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Rows of the blocked experiment, and their tables.
+// The rows of the blocked experiment, and their tables.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace lab::blocked
 
 constexpr int iterations = 0, leaf_lock = 1; // the tables of the lists
 
-// One variant, over all its runs.
+// One variant, summed over all its runs.
 struct ListsRow : Fields {
     Text label{*this, nullptr, {every_table, "lists"}};
     Text table{*this, "table"}, lists{*this, "lists"};
@@ -23,22 +23,22 @@ struct ListsRow : Fields {
     Number iterations_per_s_mean{*this, "iterations_per_s_mean", {iterations, "iterations/s"}};
     Number iterations_per_s_stddev{*this, "iterations_per_s_stddev", {iterations, "+-"}};
     Number over_spin_pct{*this, nullptr, {iterations, "over node-spin", "{:+.0f}%"}};
-    Number preempted_pct{*this, "preempted_pct", {iterations, "preempted %"}}; // of the CPUs' time, as it came out
+    Number preempted_pct{*this, "preempted_pct", {iterations, "preempted %"}}; // of the CPUs' time, as measured
     Count grace_periods{*this, "grace_periods", {iterations, "gps"}}, errors{*this, "reader_errors"};
     Number gp_latency_us_p50{*this, "gp_latency_us_p50", {iterations, "gp p50 µs"}};
     Number gp_latency_us_p99{*this, "gp_latency_us_p99", {iterations, "gp p99 µs"}};
     Number floor_us_p50{*this, "floor_us_p50", {iterations, "floor p50 µs"}};
     Number floor_us_p99{*this, "floor_us_p99", {iterations, "floor p99 µs"}};
-    // While no grace period waits, and with grace periods now and then.
+    // Acquisitions while no grace period waits, then with grace periods at intervals.
     Number lock_acquisitions_per_iteration{
         *this, "lock_acquisitions_per_iteration", {leaf_lock, "locks/iteration", "{:.5f}"}};
     Number lock_acquisitions_per_iteration_with_gp{
         *this, "lock_acquisitions_per_iteration_with_gp", {leaf_lock, "with gps", "{:.5f}"}};
-    // Of the carriers' time: held and waited for.
+    // Percentage of the carriers' time in which they held the lock or waited for it.
     Number reader_lock_pct_without_gp{*this, "reader_lock_pct_without_gp", {leaf_lock, "readers' %"}};
     Number reader_lock_pct{*this, "reader_lock_pct", {leaf_lock, "with gps "}};
-    // The leaf's lock beside preemptors and grace periods: all holders for each iteration, then for each acquisition;
-    // of readers alone; without preemption.
+    // Hold time of the leaf's lock beside preemptors and grace periods: all holders, for each iteration, then for each
+    // acquisition; readers alone; all holders without preemption.
     Number lock_hold_ns_per_iteration{*this, "lock_hold_ns_per_iteration", {leaf_lock, "hold ns/iteration"}};
     Number lock_hold_us_mean{*this, "lock_hold_us_mean", {leaf_lock, "hold µs"}};
     Number lock_hold_us_max{*this, "lock_hold_us_max", {leaf_lock, "max"}};
@@ -50,11 +50,12 @@ struct ListsRow : Fields {
     Number unpreempted_hold_us_max{*this, "unpreempted_hold_us_max"};
     Count promotions{*this, "promotions", {leaf_lock, "promoted"}};
     Number promotions_per_acquisition{*this, "promotions_per_acquisition", {leaf_lock, "each lock"}};
-    Number lock_acquisitions_per_iteration_all{*this, "lock_acquisitions_per_iteration_all"}; // of all holders
-    Number promotion_ns{*this, "promotion_ns"}; // each, as measured beside preemptors
+    Number lock_acquisitions_per_iteration_all{*this,
+                                               "lock_acquisitions_per_iteration_all"}; // acquisitions of all holders
+    Number promotion_ns{*this, "promotion_ns"}; // for each task, measured beside preemptors
 };
 
-// Who is waited for.
+// Counts of the tasks for which grace periods waited.
 struct OrderRow : Fields {
     Text table{*this, "table"}, lists{*this, "lists", {0, "lists"}};
     Count rounds{*this, "rounds", {0, "rounds"}}, older{*this, "older", {0, "older"}};
@@ -65,7 +66,7 @@ struct OrderRow : Fields {
     Number found_us_p50{*this, "found_us_p50", {0, "found after µs p50"}};
 };
 
-// What so many parked tasks cost.
+// The cost of a large number of parked tasks.
 struct CrowdRow : Fields {
     Text table{*this, "table"}, lists{*this, "lists", {0, "lists"}};
     Count tasks{*this, "tasks", {0, "parked"}};
@@ -73,12 +74,12 @@ struct CrowdRow : Fields {
     Number unlock_ns{*this, "unlock_ns", {0, "unlock ns"}};
     Number promotion_ns_each{*this, "promotion_ns_each", {0, "promotion ns each"}};
     Number begin_us{*this, "begin_us", {0, "begin µs"}}, end_us{*this, "end_us", {0, "end µs"}};
-    Number spread_us{*this, "spread_us", {0, "+-"}}; // of both together
+    Number spread_us{*this, "spread_us", {0, "+-"}}; // of begin and end together
     Number gp_without_us{*this, "gp_without_us", {0, "gp with none µs"}};
     Number lock_hold_us_max{*this, "lock_hold_us_max", {0, "lock hold max µs"}};
 };
 
-// What the page draws of a variant.
+// The curve that the page draws for a variant.
 struct ListsCurve : Fields {
     Text lists{*this, "lists"};
     Numbers iterations_per_s{*this, "iterations_per_s"};
@@ -93,18 +94,20 @@ std::vector<CrowdRow> crowd_rows(const Plan &plan);
 ListsCurve make_curve(const Cell &cell);
 const ListsRow *find_row(const std::vector<ListsRow> &rows, Lists lists);
 
-// Of each run.
+// One value for each run.
 std::vector<double> iterations_per_s(const Cell &cell);
 std::vector<Part> hold_ns_and_iterations(const Cell &cell);
 std::vector<Part> hold_ns_and_acquisitions(const Cell &cell);
-// Readers, while no grace period waits: time in the node's lock and waiting for it, and the carriers' time.
+// Returns, for the phase without grace periods: for how many nanoseconds readers held the node's lock or waited for
+// it, and the length of the phase in seconds.
 std::vector<Part> lock_ns_and_seconds(const Cell &cell);
 std::vector<uint64_t> gp_latencies(const Cell &cell);
 
-// Why a mean hold time per acquisition rises where an iteration holds the lock for less; empty where it does not rise.
+// Returns the reason why the mean hold time of an acquisition rises although an iteration holds the lock for less time;
+// empty if it does not rise.
 std::string why_mean_hold_rises(const ListsRow &before, const ListsRow &after);
 
-// The document's figures first: it gives no standard deviation.
+// A table with the document's figures first.  The document gives no standard deviation.
 std::string lists_table(const Plan &plan, int which);
 
 } // namespace lab::blocked

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What every sub-command shares: common options, the exit codes, and how main() finds the commands.
+// Common to all sub-commands: options, exit codes, and how main() finds the commands.
 //
-// A sub-command is one file: a function that adds it to the application and says what to run when it was chosen.
+// A sub-command is one file with a function that adds it to the application and sets the function to run when it is
+// chosen.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ class Document;
 constexpr int exit_ok = 0;
 constexpr int exit_check_failed = 1;
 constexpr int exit_usage = 2;
-constexpr int exit_interrupted = 130; // what was completed is reported
+constexpr int exit_interrupted = 130; // the results that were complete before the interrupt are reported
 
 struct CommonOptions {
     bool quick = false;
@@ -33,19 +34,19 @@ struct CommonOptions {
 CLI::App *add_command(CLI::App &application, const char *name, const char *what);
 CLI::App *add_command(CLI::App &application, const char *name, const char *what, CommonOptions &options);
 
-// Set by Ctrl-C once catch_interrupt() was called; a second Ctrl-C ends the program at once.
+// True after Ctrl-C if catch_interrupt() was called.  A second Ctrl-C ends the program at once.
 void catch_interrupt();
 bool interrupted();
 
-// Prints the program's name and the message on standard error and returns the code.
+// Prints the program's name and the message on standard error, and returns `code`.
 int complain(int code, const std::string &message);
 
-// Throws, with what to do, where a file cannot be written: before a run, and not behind it.
+// Throws, with advice, if the file cannot be written.  Called before a run, so that no run is lost.
 void need_writable(const std::string &file);
 
-// The common arguments, which come first.
+// Adds the common arguments, which come first in a document.
 void add_arguments(const CommonOptions &options, Document &document);
-// Writes the document when a file was named; what a command returns, unless that fails.
+// Writes the document if a file was named.  Returns `code`, or another exit code if writing fails.
 int finish(const CommonOptions &options, const Document &document, int code);
 
 using Runner = std::function<int()>;
@@ -54,7 +55,7 @@ struct Registration {
     Runner run;
 };
 
-// A program of sub-commands: main() is this call.
+// The main() of a program with sub-commands.
 using Adder = Registration (*)(CLI::App &application);
 int run_command(const char *what, const char *version, const std::vector<Adder> &adders, int argc, char **argv);
 

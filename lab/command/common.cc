@@ -80,7 +80,7 @@ std::vector<std::pair<std::string, std::string>> parse_settings(const std::vecto
     for (const std::string &text : texts) {
         const std::size_t equals = text.find('=');
         if (equals == std::string::npos)
-            throw Refusal(fmt::format("--set {}: wants NAME=VALUE, as in --set tick_us=1000", text));
+            throw Refusal(fmt::format("--set {}: expects NAME=VALUE, as in --set tick_us=1000", text));
         settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
     }
     return settings;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu dropin PROGRAM…`: runs a program that was built for liburcu on the libraries that stand in for it.
+// `rtrcu dropin PROGRAM…`: runs a program that was built for liburcu on the libraries that replace it.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -37,7 +37,8 @@ struct DropinOptions {
 constexpr const char *libraries_of_flavours[] = {"liburcu.so.8", "liburcu-memb.so.8", "liburcu-mb.so.8",
                                                  "liburcu-qsbr.so.8", "liburcu-bp.so.8"};
 
-// Beside this program, as it is built or installed; empty: they are not there.
+// Returns the folder of the replacing libraries: beside this program, or where they were installed.  Empty if it does
+// not contain them.
 fs::path libraries()
 {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
@@ -67,7 +68,7 @@ fs::path find_program(const std::string &name)
     return {};
 }
 
-// The loader that its ELF header names; empty: it is a script, or linked statically.
+// The loader that the program's ELF header names; empty for a script or a statically linked program.
 std::string loader_of(const fs::path &program)
 {
     std::ifstream file(program, std::ios::binary);
@@ -96,8 +97,8 @@ std::string quoted(std::string text)
     return "'" + text + "'";
 }
 
-// The libraries that the loader would load for it, by name and path, with the environment as it is now.  The loader
-// itself answers, and nothing of the program runs.  An empty path: not found.
+// Returns the libraries that the loader would load for the program in the present environment, by name and path.  The
+// loader itself is asked, and no code of the program runs.  An empty path: not found.
 std::map<std::string, fs::path> loaded_by(const fs::path &program, const std::string &loader)
 {
     std::map<std::string, fs::path> libraries;
@@ -123,22 +124,24 @@ bool has_capabilities(const fs::path &program)
     return getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-// Why `program` would not run on the libraries in `folder`, which LD_LIBRARY_PATH names first; empty: it would.
+// Returns the reason why `program` would not run on the libraries in `folder` if LD_LIBRARY_PATH named it first; empty
+// if it would run.
 std::string objection(const fs::path &program, const fs::path &folder)
 {
     struct stat status {
     };
     if (stat(program.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)))
-        return "the loader takes no library folder from the environment of a set-user-ID program; install them instead";
+        return "the loader ignores LD_LIBRARY_PATH for a set-user-ID or set-group-ID program; install the drop-in "
+               "libraries instead";
     if (has_capabilities(program))
-        return "the loader takes no library folder from the environment of a program with file capabilities (getcap); "
-               "install them instead";
+        return "the loader ignores LD_LIBRARY_PATH for a program with file capabilities (getcap); install the drop-in "
+               "libraries instead";
     const std::string loader = loader_of(program);
     if (loader.empty())
-        return "it is a script, or linked statically: the loader, which would take these libraries, is not asked";
+        return "it is a script, or linked statically: the loader, which would load these libraries, does not run";
     const std::map<std::string, fs::path> loaded = loaded_by(program, loader);
     if (loaded.count("liburcu-signal.so.8"))
-        return "it needs liburcu-signal, which has no counterpart here";
+        return "it needs liburcu-signal, which this library does not replace";
     bool found = false;
     for (const char *name : libraries_of_flavours) {
         const auto library = loaded.find(name);
@@ -170,7 +173,7 @@ int run(const DropinOptions &options)
         return complain(exit_usage, "dropin: name a program");
     fs::path folder = libraries(), program = find_program(words[0]);
     if (folder.empty())
-        return complain(exit_check_failed, "dropin: the libraries are not beside this program");
+        return complain(exit_check_failed, "dropin: the libraries were not found beside this program");
     if (program.empty() || access(program.c_str(), X_OK) != 0)
         return complain(exit_usage,
                         fmt::format("dropin: {}: there is no such program, or it may not be run", words[0]));
@@ -199,8 +202,8 @@ Registration add_dropin(CLI::App &application)
     auto options = std::make_shared<DropinOptions>();
     CLI::App *command = add_command(application, "dropin", "run a program that was built for liburcu on this library");
     Options given(*command);
-    given.flag("--counters", options->counters, "say at its end what its flavours have done");
-    given.flag("--anyway", options->anyway, "run it although these libraries may not reach it, as plugins' hosts");
+    given.flag("--counters", options->counters, "print the statistics of each flavour when the program ends");
+    given.flag("--anyway", options->anyway, "run it even if it may not load these libraries, as for hosts of plugins");
     given.program(options->words);
     return {command, [options] { return run(*options); }};
 }

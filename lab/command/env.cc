@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu env`: the machine, what it permits, how noisy its timers are, and where the inputs of the experiments are.
+// `rtrcu env`: the machine, its permissions, the noise of its timers, and where the experiments' inputs are.
 #include <rtrcu/rcu.h>
 
 #include <fmt/format.h>
@@ -62,7 +62,7 @@ void floor_facts(const Machine &machine, double seconds, std::vector<Fact> &fact
     for (bool fifo : {true, false}) {
         if (fifo && !machine.realtime_permitted)
             continue;
-        Samples late(timer_floor(machine.cpus_allowed.back(), seconds, 200'000, fifo ? loop_priority : 0));
+        Samples late(timer_floor(machine.cpus_allowed.back(), seconds, 100'000, fifo ? loop_priority : 0));
         auto us = [&](double quantile) {
             auto value = late.quantile(quantile);
             return number(value ? std::optional<double>(static_cast<double>(*value) / 1000) : std::nullopt);
@@ -76,12 +76,12 @@ void floor_facts(const Machine &machine, double seconds, std::vector<Fact> &fact
 
 void interrupt_facts(const Machine &machine, std::vector<Fact> &facts)
 {
-    Samples cost(interrupt_cost(machine.cpus_allowed.back(), 0.3, machine.realtime_permitted ? loop_priority : 0));
+    Samples cost(interrupt_cost(machine.cpus_allowed.back(), 0.1, machine.realtime_permitted ? loop_priority : 0));
     auto us = [&](double quantile) {
         return number(static_cast<double>(cost.quantile_of_few(quantile).value_or(0)) / 1000);
     };
     facts.push_back({"timer_interrupt_us", fmt::format("p50 {}  p95 {}  max {}", us(0.5), us(0.95), us(1)),
-                     "what one takes from the thread that runs"});
+                     "CPU time that one takes from the running thread"});
 }
 
 void library_facts(std::vector<Fact> &facts)
@@ -114,7 +114,7 @@ void input_facts(const CommonOptions &options, std::vector<Fact> &facts)
 {
     InputOptions wanted;
     wanted.seed = options.seed;
-    wanted.max_tree_ns = 3'000'000'000;
+    wanted.max_tree_ns = 100'000'000;
     Inputs inputs;
     std::vector<std::string> notes;
     std::string error;
@@ -128,9 +128,10 @@ void input_facts(const CommonOptions &options, std::vector<Fact> &facts)
 
 int run(const CommonOptions &options)
 {
-    const double seconds = options.seconds > 0 ? options.seconds : options.quick ? 0.5 : 2.5;
+    const double seconds = options.seconds > 0 ? options.seconds : 0.1;
     need_writable(options.json);
-    fmt::print("Looking at this machine; its timer floor takes {:.1f} s.\n\n", seconds * 2);
+    if (options.seconds > 0)
+        fmt::print("Looking at this machine; its timer floor takes {:.1f} s.\n\n", seconds * 2);
     fflush(stdout);
     std::vector<Fact> facts;
     Machine machine = read_machine();
@@ -153,7 +154,7 @@ Registration add_env(CLI::App &application)
 {
     auto options = std::make_shared<CommonOptions>();
     CLI::App *command =
-        add_command(application, "env", "what this machine is and permits, and where the inputs are", *options);
+        add_command(application, "env", "show the machine, its permissions, and where the inputs are", *options);
     return {command, [options] { return run(*options); }};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// From the plan to the exit code, alike for all experiments.
+// The steps common to all experiments, from the plan to the exit code.
 #include "command/experiment.h"
 
 #include <algorithm>
@@ -139,10 +139,10 @@ int run_experiment(Experiment &experiment, const char *name)
     catch_interrupt();
     fmt::print("Kernel {}, PREEMPT_RT: {}.\n", experiment.machine.kernel, experiment.machine.preempt_rt ? "yes" : "no");
     experiment.print_plan();
-    fflush(stdout); // who reads a pipe may interrupt from here on
+    fflush(stdout); // from here on a program that reads the output may interrupt this one
     const bool complete = experiment.measure();
     if (!complete)
-        fmt::print("interrupted: the figures are of what was completed\n");
+        fmt::print("interrupted: the figures cover only the completed part\n");
     return conclude(experiment, name, complete);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The frame of every experiment: options, a plan, rounds of variants in turn, tables, verdicts, the document, the page.
+// The framework of every experiment: options, a plan, variants measured in turn in each round, tables, verdicts, the
+// document, the page.
 //
-// An experiment is a class with its workload, its variants and its rows; run_experiment() does the rest.
+// An experiment is a class that provides its workload, variants and rows; run_experiment() does the rest.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,10 @@
 namespace lab
 {
 
-// A quick run ends in so many seconds, or in those that --seconds names where these are more.
+// A quick run ends within this many seconds, or within --seconds if that is longer.
 constexpr double quick_limit_s = 20;
 
-// Why a run would mean nothing, and what to do: exit code 2.
+// The reason why a run would be meaningless, with advice: exit code 2.
 struct Refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -33,30 +34,31 @@ class Experiment
   public:
     CommonOptions common;
     Machine machine;
-    std::string out = "out"; // where the page goes; empty: there is none
+    std::string out = "out"; // folder of the page; empty: no page is written
     int64_t began_ns = 0;
 
     virtual ~Experiment() = default;
     virtual void declare(Options &options) = 0;
-    // Makes the plan; throws a Refusal.
+    // Makes the plan.  Throws a Refusal if the run would be meaningless.
     virtual void prepare() = 0;
     virtual void print_plan() const = 0;
-    // False when it was interrupted.
+    // Returns false if it was interrupted.
     virtual bool measure() = 0;
-    // Was any row measured?  What was left out, and why, is said in any case.
+    // Returns true if any row was measured.  Omitted rows and their reasons are printed in any case.
     virtual bool measured() const = 0;
     virtual std::vector<std::string> left_out() const = 0;
     virtual void print_results() = 0;
-    // `times`: false in a quick or an interrupted run, which judges counts only.
+    // `times` is false in a quick or an interrupted run: then only counts are judged.
     virtual std::vector<Verdict> judge(bool times) = 0;
-    // Arguments and rows, and what the page draws.
+    // Adds arguments, rows and the page's curves to the document.
     virtual void fill(Document &document) = 0;
 
   protected:
-    // Refuse where there are fewer CPUs or no real-time permission; `why` says what would be missing.
+    // Throws a Refusal if there are fewer than two CPUs or no real-time permission; `why` says why they are needed.
     void need_two_cpus(const std::string &why) const;
     void need_realtime(const std::string &why) const;
-    // When turns must have ended so that a quick run ends in its time; 0: never.  `ending_s`: what it needs after them.
+    // Returns the time by which turns must have ended so that a quick run ends in time; 0: no limit.  `ending_s`: time
+    // needed after the turns.
     int64_t end_of_turns_ns(double ending_s) const;
     double seconds_or(double quick, double full) const
     {
@@ -64,31 +66,31 @@ class Experiment
     }
 };
 
-// A variant's turn in a round.
+// One variant's turn in a round.
 struct Turn {
     std::string what;
-    double seconds;     // about how long it takes
-    std::string *error; // of a variant that failed: it is left out from then on
+    double seconds;     // its approximate duration
+    std::string *error; // the error of a variant that failed, which is left out from then on
     std::function<void(unsigned round)> run;
-    unsigned every = 1; // takes part in one round out of so many
+    unsigned every = 1; // takes part in one round out of this many
 };
 
 struct Rounds {
     const char *what;
     unsigned planned = 1;
     uint64_t seed = 1;
-    double seconds = 0; // a busy machine gets fewer rounds, to stay near this; 0: it gets all
+    double seconds = 0; // the time for all rounds; a slow machine does fewer rounds.  0: all rounds are done
     unsigned done = 0;
-    int64_t end_ns = 0;   // no turn begins that would end later; 0: all begin
-    unsigned skipped = 0; // turns for which no time was left
+    int64_t end_ns = 0;   // a turn that would end later does not begin; 0: all begin
+    unsigned skipped = 0; // turns left out because no time was left
 };
 
-// Round by round, every variant once, in an order that the seed decides anew each time: what the machine does meanwhile
-// falls on all of them.  False when it was interrupted.
+// Runs every variant once in each round, in an order that the seed chooses anew for each round, so that other activity
+// of the machine affects all variants alike.  Returns false if it was interrupted.
 bool play(Rounds &rounds, const std::vector<Turn> &turns);
 double seconds_of(const Rounds &rounds, const std::vector<Turn> &turns);
 
-// Returns the exit code.
+// Runs all steps of the experiment.  Returns the exit code.
 int run_experiment(Experiment &experiment, const char *name);
 
 template <class E> Registration add_experiment(CLI::App &application, const char *name, const char *what)

@@ -23,30 +23,30 @@ class Options
     }
     void flag(const char *name, bool &value, const char *what);
     void text(const char *name, std::string &value, const char *what);
-    // May be repeated; one of `allowed`, where any are named.
+    // An option that may be repeated; if `allowed` is not empty, only its values are accepted.
     void texts(const char *name, std::vector<std::string> &values, const char *what,
                const std::vector<std::string> &allowed = {});
-    // Separated by commas.
+    // Values separated by commas.
     void list(const char *name, std::vector<std::string> &values, const char *what);
     void seed(const char *name, uint64_t &value, const char *what);
-    // What is not an option; at least one.
+    // The arguments that are not options; at least one.
     void files(const char *name, std::vector<std::string> &values, const char *what);
-    // Another program's command line: what stands behind the options known here.
+    // Another program's command line: all words after the known options.
     void program(std::vector<std::string> &words);
     void number(const char *name, double &value, const char *what, double least, double most);
     void count(const char *name, unsigned &value, const char *what, unsigned least, unsigned most);
-    // Not shown by --help: what the program tells a process of its own.
+    // An option that --help does not show: the program passes it to a child process.
     void hidden(const char *name, int &value);
-    // Of two options only one may be given.
+    // Only one of the two options may be given.
     void either(const char *name, const char *other);
-    // Another description for a common option.
+    // Replaces the description of a common option.
     void describe(const char *name, const char *what);
 
   private:
     CLI::App &command_;
 };
 
-// NAME=VALUE, for --set.  Throws a Refusal.
+// Parses NAME=VALUE, for --set.  Throws a Refusal.
 std::vector<std::pair<std::string, std::string>> parse_settings(const std::vector<std::string> &texts);
 
 } // namespace lab

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The command line: all that needs the parser's header, which takes longer to compile than the rest of a command.
+// The command line. All code that needs the parser's header is here, because that header takes longer to compile than
+// the
+// rest of a command.
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -23,13 +25,14 @@ CLI::App *add_command(CLI::App &application, const char *name, const char *what,
 {
     CLI::App *command = add_command(application, name, what);
     command->add_flag("--quick", options.quick, "a short run, within 20 s, that judges counts and not times");
-    command->add_option("--seconds", options.seconds, "about how long to measure")->check(CLI::Range(0.5, 86400.0));
-    command->add_option("--seed", options.seed, "seed of everything random")->capture_default_str();
+    command->add_option("--seconds", options.seconds, "approximate duration of the measurement")
+        ->check(CLI::Range(0.5, 86400.0));
+    command->add_option("--seed", options.seed, "seed of all random choices")->capture_default_str();
     command->add_option("--json", options.json, "write the results to this file");
     command
         ->add_option_function<unsigned>(
             "--width", [](const unsigned &width) { choose_table_width(width); },
-            "columns for tables, 0: no limit (default: the terminal's; no limit in a file or a pipe)")
+            "width of tables in columns, 0: no limit (default: the terminal's width; no limit in a file or a pipe)")
         ->check(CLI::Range(0u, 10000u));
     return command;
 }
@@ -70,7 +73,7 @@ void Options::files(const char *name, std::vector<std::string> &values, const ch
 void Options::program(std::vector<std::string> &words)
 {
     command_.prefix_command();
-    command_.footer("PROGRAM [ARGUMENT...]  what is run");
+    command_.footer("PROGRAM [ARGUMENT...]  the program to run");
     command_.final_callback([this_command = &command_, &words] { words = this_command->remaining(); });
 }
 
@@ -101,7 +104,7 @@ void Options::describe(const char *name, const char *what)
     command_.get_option(name)->description(what);
 }
 
-// What was printed is a command's result: a disk that is full must not pass for a run that went well.
+// Returns an error if standard output could not be written: a command whose output was lost must not exit with 0.
 static int with_output_written(int code)
 {
     errno = 0;
@@ -128,7 +131,7 @@ static int run_chosen(const char *what, const char *version, const std::vector<A
         known |= argc > 1 && command.command->check_name(argv[1]);
     }
     if (argc < 2)
-        return complain(exit_usage, "a command is missing; there are: " + names + " (--help says what they do)");
+        return complain(exit_usage, "a command is missing; the commands are: " + names + " (--help says what they do)");
     if (!known && argv[1][0] != '-')
         return complain(exit_usage, std::string("no command is called '") + argv[1] + "'; there are: " + names);
     try {

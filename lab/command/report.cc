@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu report`: one table out of the JSON results of torture runs, from however many machines.
+// `rtrcu report`: one table from the JSON results of torture runs, from any number of machines.
 #include <fmt/format.h>
 #include <fstream>
 #include <memory>
@@ -35,8 +35,8 @@ int run(const std::vector<std::string> &files)
 Registration add_report(CLI::App &application)
 {
     auto files = std::make_shared<std::vector<std::string>>();
-    CLI::App *command = add_command(application, "report", "one table out of the results of torture runs");
-    Options(*command).files("file", *files, "files that `rtrcu torture --json` has written");
+    CLI::App *command = add_command(application, "report", "print one table of the results of several torture runs");
+    Options(*command).files("file", *files, "files written by `rtrcu torture --json`");
     return {command, [files] { return run(*files); }};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu torture`: plays scenarios, each in a process of its own, and says whether the library stood them.
+// `rtrcu torture`: runs scenarios, each in a process of its own, and reports whether the library passed.
 #include <rtrcu/rcu.h>
 
 #include <charconv>
@@ -36,16 +36,16 @@ struct TortureOptions {
     bool expect_failure = false;
     bool stop_at_first_error = false;
     double patience_s = 20;
-    double hours = 0;           // of all runs together; 0: --seconds a scenario
-    std::string seeds;          // "A..B": a campaign
-    bool keep_going = false;    // past a seed that failed
-    int result_descriptor = -1; // not -1: we are the process of a scenario
+    double hours = 0;           // of all runs together; 0: --seconds for each scenario
+    std::string seeds;          // "A..B": a campaign of these seeds
+    bool keep_going = false;    // continue after a seed that failed
+    int result_descriptor = -1; // not -1: this is the process of a scenario
 };
 
 struct Wanted {
     Scenario scenario;
-    std::vector<std::string> arguments; // that name it to its process
-    bool is_control;                    // one that must fail, as a part of a set
+    std::vector<std::string> arguments; // the arguments that name the scenario to its process
+    bool is_control;                    // a control of a set: it must fail
 };
 
 constexpr uint64_t most_seeds = 1000000;
@@ -92,7 +92,7 @@ bool read_file(const std::string &path, Scenario &scenario, std::string &error)
     return torture::parse_scenario(name.substr(0, name.rfind('.')), text.str(), scenario, error);
 }
 
-// A set has its controls, which must fail; a scenario that is named is judged by itself.
+// A set includes its controls, which must fail.  A scenario that is named alone is judged by its own result.
 bool choose(const TortureOptions &options, std::vector<Wanted> &wanted, std::string &error)
 {
     std::vector<std::string> names = options.names;
@@ -161,7 +161,7 @@ struct TortureRow : Fields {
     Texts failed_checks{*this, "failed_checks"};
     Number first_error_s{*this, "first_error_s"};
     Whole forks{*this, "forks"}, stalls_reported{*this, "stalls_reported"};
-    Whole reconfigurations{*this, "reconfigurations"};
+    Whole reconfigurations{*this, "reconfigurations"}, resizes{*this, "resizes"};
 };
 
 TortureRow row_of(const Wanted &wanted, const torture::Outcome &outcome)
@@ -195,18 +195,19 @@ TortureRow row_of(const Wanted &wanted, const torture::Outcome &outcome)
     row.first_error_s = outcome.first_error_s;
     row.forks = outcome.forks;
     row.stalls_reported = outcome.stalls;
+    row.resizes = outcome.resizes;
     row.reconfigurations = outcome.reconfigurations;
     return row;
 }
 
-// What has been played so far.
+// The results of all runs so far.
 struct Results {
     std::vector<TortureRow> rows;
-    std::vector<std::string> replays; // of what failed
+    std::vector<std::string> replays; // commands that replay the failures
     bool good = true, failed = false, interrupted = false;
 };
 
-// Every scenario with one seed.
+// Runs every scenario with one seed.
 void play_seed(const std::vector<Wanted> &wanted, const RunOptions &run, Progress &progress, Results &results)
 {
     for (const Wanted &one : wanted) {
@@ -256,7 +257,7 @@ int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
     for (const std::string &replay : results.replays)
         fmt::print("Failed; replay with: {}\n", replay);
     if (results.interrupted)
-        fmt::print("interrupted: the figures are of what was completed\n");
+        fmt::print("interrupted: the figures cover only the completed part\n");
     fmt::print("End of test: {}\n", results.interrupted ? "INTERRUPTED" : results.good ? "SUCCESS" : "FAILURE");
     fflush(stdout);
     const bool as_asked = options.expect_failure ? results.failed : results.good;
@@ -293,16 +294,16 @@ Registration add_torture(CLI::App &application)
     CLI::App *command = add_command(application, "torture", "the proof: readers, writers and disturbers of every kind",
                                     options->common);
     Options add(*command);
-    add.describe("--seconds", "how long each scenario is played (default: 30)");
-    add.number("--hours", options->hours, "how long all scenarios and seeds take together", 0.01, 1000);
+    add.describe("--seconds", "duration of each scenario (default: 30)");
+    add.number("--hours", options->hours, "total duration of all scenarios and seeds", 0.01, 1000);
     add.either("--hours", "--seconds");
-    add.text("--seeds", options->seeds, "play with each of the seeds A..B, up to the first that fails");
-    add.flag("--keep-going", options->keep_going, "go on with the other seeds after one has failed");
-    add.texts("--scenario", options->names, "play these scenarios (default: all)");
-    add.texts("--scenario-file", options->files, "play scenarios from files");
-    add.flag("--all", options->all, "play every scenario, controls that must fail included (the default)");
-    add.flag("--list", options->list, "say what scenarios there are");
-    add.number("--patience", options->patience_s, "seconds after which something hangs", 1, 600);
+    add.text("--seeds", options->seeds, "run with each of the seeds A..B, up to the first that fails");
+    add.flag("--keep-going", options->keep_going, "continue with the other seeds after one has failed");
+    add.texts("--scenario", options->names, "run these scenarios (default: all)");
+    add.texts("--scenario-file", options->files, "run scenarios from files");
+    add.flag("--all", options->all, "run every scenario, including controls that must fail (the default)");
+    add.flag("--list", options->list, "list the scenarios");
+    add.number("--patience", options->patience_s, "seconds without progress that count as a hang", 1, 600);
     add.flag("--stop-at-first-error", options->stop_at_first_error, "end a scenario shortly after an error");
     add.flag("--expect-failure", options->expect_failure, "exit with 0 only if a scenario failed");
     add.hidden("--result-descriptor", options->result_descriptor);

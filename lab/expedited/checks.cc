@@ -16,9 +16,11 @@ namespace lab::expedited
 namespace
 {
 
-constexpr double down_by_pct = -98;                                     // ours, beside outside load
-constexpr double document_mean_pct = -94.49, document_max_pct = -99.38; // kthread_worker against workqueues, 2022
-constexpr double no_help = 0.5; // of the mean without boosting: so few experiments rarely show a smaller help
+constexpr double down_by_pct = -98; // our bar, beside load from another process group
+constexpr double document_mean_pct = -94.49,
+                 document_max_pct = -99.38; // the document of 2022: kthread_worker against workqueues
+constexpr double no_help =
+    0.5; // of the mean without boosting; with so few experiments a smaller effect is rarely visible
 constexpr double p99_limit_ns = 1e6;
 constexpr double p50_share_of_liburcu = 1.0 / 50;
 constexpr double boosted_share = 1.0 / 10; // of the time that 64 busy readers take without boosting
@@ -45,7 +47,7 @@ const Cell *cell_of(const Plan &plan, Group group, bool boost, Worker worker)
     return find_cell(plan, group, Call::expedited, 0, boost, worker);
 }
 
-// A figure of each experiment, so that their spread is known.
+// A figure computed for each experiment, so that its spread is known.
 using OfExperiment = double (*)(const std::vector<uint64_t> &latency_ns);
 
 double mean_of(const std::vector<uint64_t> &values)
@@ -61,7 +63,8 @@ double max_of(const std::vector<uint64_t> &values)
     return static_cast<double>(*Samples(values).max());
 }
 
-// `after` is so many times `before`, experiment by experiment, where both have calls that returned: `rounds` of them.
+// The ratio of `after` to `before` in each experiment in which both have calls that returned; `rounds` is their
+// number.
 std::optional<Interval> compared(const Cell *before, const Cell *after, OfExperiment figure, std::size_t &rounds)
 {
     std::vector<double> a, b;
@@ -93,7 +96,7 @@ struct Named {
 const Named maximum = {"maximum", &Summary::max_ns, max_of, down_by_pct, document_max_pct};
 const Named mean = {"mean", &Summary::avg_ns, mean_of, down_by_pct, document_mean_pct};
 
-// Of all calls together, as the document has it; and experiment by experiment, which shows the spread.
+// The reduction over all calls together, as in the document, and in each experiment, which shows the spread.
 struct Drop {
     Figure before, after, pct;
     std::size_t rounds = 0;
@@ -124,8 +127,8 @@ std::string cut_off_text(const Cell *cell)
     return count != 0 ? fmt::format("; {} cut off", count) : "";
 }
 
-// The document's figure is reported beside ours and is no bar.  The text adds where the floor
-// forbids it.
+// The document's figure is printed beside ours and is not a bar.  The text states this if the floor rules that figure
+// out.
 std::string floor_text(const Plan &plan, Group group, const Drop &drop, double document_pct)
 {
     const Figure floor = summary_of(find_cell(plan, group, Call::round_trip, 0, false)).avg_ns;
@@ -151,7 +154,7 @@ void judge_against_document(const Plan &plan, Group group, Worker worker, bool t
     }
 }
 
-// Ours, beside outside load: with boosting, as the document had it, it is a bar.
+// Judges our figure beside load from another process group.  The bar is for boosted readers only, as in the document.
 void judge_loaded(const Plan &plan, bool times, bool boost, Verdicts &verdicts)
 {
     const Cell *before = cell_of(plan, Group::loaded, boost, Worker::workqueue),
@@ -168,7 +171,7 @@ void judge_loaded(const Plan &plan, bool times, bool boost, Verdicts &verdicts)
     }
 }
 
-// A caller that turns the first step itself waits for no wake-up.
+// A caller that makes the first step itself does not wait for a wake-up.
 void judge_floor(const Plan &plan, bool times, Verdicts &verdicts)
 {
     const Cell *floor = find_cell(plan, Group::worker, Call::round_trip, 0, false),
@@ -183,7 +186,7 @@ void judge_floor(const Plan &plan, bool times, Verdicts &verdicts)
     }
 }
 
-// The document's first sentence.  An interval in which boosting may halve the mean, or may not help, shows nothing.
+// The document's first claim.  An interval that includes both a halved mean and no effect proves nothing.
 void judge_boosting_alone(const Plan &plan, Group group, bool times, Verdicts &verdicts)
 {
     const Cell *without = cell_of(plan, group, false, Worker::workqueue),
@@ -196,7 +199,8 @@ void judge_boosting_alone(const Plan &plan, Group group, bool times, Verdicts &v
                         drop.text() + cut_off_text(without) + cut_off_text(with)});
 }
 
-// p99 where calls that were cut off count as the time that they had taken, or as endless.
+// The p99 within bounds: calls that were cut off count as finished at that moment for `least`, and as endless for
+// `most`.
 struct P99 {
     Figure least, most;
     std::size_t samples;
@@ -234,7 +238,7 @@ void judge_p99(const Plan &plan, unsigned readers, bool times, Verdicts &verdict
                         fmt::format("{}, max {}{}", p99_text(p99), ns_text(row.max_ns), cut_off_text(cell))});
 }
 
-// The medians, where the quartiles lie apart as well; a median needs 20 calls that returned.
+// Compares the medians, provided that the quartiles do not overlap; a median needs 20 calls that returned.
 void judge_share(const char *claim, const Cell *before, const Cell *after, double share, bool times, Outcome otherwise,
                  Verdicts &verdicts)
 {
@@ -277,8 +281,8 @@ void judge_throughput(const Plan &plan, unsigned cpus, bool times, Verdicts &ver
         for (const ThroughputRow &other : rows)
             if (!*other.boost && *other.readers == *row.readers)
                 without_rate = other.grace_periods_per_s;
-        // The bar is about an equal rate of grace periods.  With more readers than CPUs the run without boosting
-        // reaches a tenth of it, and has less to do: shown, not judged.
+        // The bar assumes equal rates of grace periods.  With more readers than CPUs the run without boosting has a
+        // tenth of the rate, and less to do: then the figure is shown but not judged.
         const bool equal =
             without_rate && row.grace_periods_per_s && *without_rate >= rates_equal * *row.grace_periods_per_s;
         const std::optional<Interval> kept =
@@ -293,7 +297,7 @@ void judge_throughput(const Plan &plan, unsigned cpus, bool times, Verdicts &ver
     }
 }
 
-// The fence interrupts a reader, so a reader without one receives none.
+// The fence interrupts a reader, so a reader that gets no fence receives no interrupt.
 void judge_interrupts(const Plan &plan, bool times, Verdicts &verdicts)
 {
     const InterruptCell *control = find_interrupts(plan, Isolation::control);
@@ -344,7 +348,7 @@ struct Counts {
     }
 };
 
-// Judged in every run.
+// Judges, in every run, the counts that must be exact.
 void judge_counts(const Plan &plan, Verdicts &verdicts)
 {
     Counts sum;
@@ -355,7 +359,7 @@ void judge_counts(const Plan &plan, Verdicts &verdicts)
     verdicts.push_back({judged(true, sum.calls != 0 && sum.ended != 0), "calls returned and grace periods ended",
                         fmt::format("{} calls, {} expedited grace periods", sum.calls, sum.ended)});
     verdicts.push_back({judged(sum.handed_over != 0, sum.by_caller_of_these == 0 && sum.turned_here != 0),
-                        "callers turned no grace period with workqueue and kthread-only, and some with kthread",
+                        "callers advanced no grace period with workqueue and kthread-only, and some with kthread",
                         fmt::format("{} of {}, and {}", sum.by_caller_of_these, sum.handed_over, sum.turned_here)});
     verdicts.push_back({judged(sum.normal_calls != 0, sum.normal_expedited == 0),
                         "with normal=1 expedited calls waited for normal grace periods",

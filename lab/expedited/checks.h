@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the expedited experiment must show, judged from its cells.
+// The verdicts of the expedited experiment, computed from its cells.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 namespace lab::expedited
 {
 
-// `judge_times` is false in a quick or an interrupted run: counts only.
+// `judge_times` is false in a quick or an interrupted run: then only counts are judged.
 Verdicts judge(const Plan &plan, unsigned cpus, bool judge_times);
 
 } // namespace lab::expedited

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The critical caller, what it calls, and how an experiment ends in bounded time.
+// The critical caller, the function that it calls, and how an experiment ends in bounded time.
 #include "expedited/child.h"
 
 #include <rtrcu/rcu.h>
@@ -20,10 +20,10 @@ namespace lab::expedited
 namespace
 {
 
-// A real-time thread that has not slept for so long is stuck: the kernel ends the process.
+// A real-time thread that has not slept for this long is stuck; then the kernel ends the process.
 constexpr int stuck_ms = 1000;
 
-// The echo of a round trip: a thread of the caller's priority that answers every post.
+// The other end of a round trip: a thread of the caller's priority that answers every post.
 class Echo
 {
   public:
@@ -78,7 +78,7 @@ class Caller
         if (variant.call == Call::round_trip)
             echo_ = std::make_unique<Echo>();
     }
-    // The caller's thread.
+    // Makes calls until the time runs out; called on the caller's thread.
     void run(Load &load)
     {
         const bool fifo = enter_fifo(caller_priority);
@@ -103,18 +103,18 @@ class Caller
                 measure(load);
         }
     }
-    // Its time is up, and the call under way has had a moment more.
+    // Returns true if the time has run out and the call under way has had some milliseconds more.
     bool is_late() const
     {
         return end_ != 0 && now_ns() > end_ + 2 * pause_between_ns;
     }
-    // By the thread that watches the time, before the readers are stopped.
+    // Called by the thread that watches the time, before the readers are stopped.
     void stop()
     {
         stop_ = true;
     }
-    // In an ordinary thread before there is any load: makes what the library makes at its first use.  A grace period
-    // that was only requested is the worker's, so the worker runs when it has ended.
+    // Called by an ordinary thread before there is load: creates what the library creates at its first use.  An
+    // expedited grace period that was only requested is run by the worker, so the worker exists once it has ended.
     void prepare()
     {
         call_once();
@@ -141,7 +141,8 @@ class Caller
             break;
         }
     }
-    // Replaces the readers' record, waits, and poisons the old one: what a reader must not see.
+    // Replaces the readers' record, waits for a grace period, and overwrites the old record, which no reader may see
+    // any more.
     void measure(Load &load)
     {
         Settings *old = load.replace(++generation_);
@@ -149,7 +150,7 @@ class Caller
         call_once();
         const int64_t took = now_ns() - begin;
         record_.latency_ns.push(static_cast<uint64_t>(took));
-        record_.outcomes->unfinished += stop_; // under way when the readers were stopped
+        record_.outcomes->unfinished += stop_; // the call was under way when the readers were stopped
         if (variant_.call == Call::round_trip)
             return load.keep(old);
         old->poison();

@@ -13,46 +13,46 @@
 namespace lab::expedited
 {
 
-// What the caller does, and against what.
+// The function that the caller calls.
 enum class Call {
     expedited,  // synchronize_rcu_expedited()
     liburcu,    // liburcu-memb's synchronize_rcu()
-    round_trip, // no RCU: wakes a SCHED_FIFO thread and waits for its answer; the floor under all of them
-    request,    // asks for expedited grace periods at a fixed rate and does not wait
+    round_trip, // no RCU: wakes a SCHED_FIFO thread and waits for its answer, the shortest possible time for all calls
+    request,    // requests expedited grace periods at a fixed rate and does not wait
 };
 
-// exp_worker: the document's baseline, the document's change by itself, and ours.
+// Values of exp_worker: the document's baseline, the document's change alone, and ours.
 enum class Worker { workqueue, kthread_only, kthread };
 const char *name_of(Worker worker);
 
 struct Variant {
     Call call = Call::expedited;
     Worker worker = Worker::kthread;
-    bool normal = false; // the setting of that name: calls become waits for normal grace periods
+    bool normal = false; // the setting `normal`: expedited calls become waits for normal grace periods
     bool boost = true;
     unsigned hogs_a_cpu = 0;
     unsigned readers = 0;
     ReaderShape shape;
-    bool outside = false; // beside another process group's load
+    bool outside = false; // beside the load of another process group
 
     std::string label() const;
 };
 
 constexpr int caller_priority = 10;
-// Between two calls the caller sleeps for half to one and a half of this; requests are made once in it.
+// The caller sleeps for 0.5 to 1.5 times this between two calls; requests are made once in this time.
 constexpr int64_t pause_between_ns = 1'000'000;
 
 struct ExperimentOptions {
     std::vector<int> cpus;
     int64_t duration_ns = 400'000'000;
     uint64_t seed = 1;
-    PeerSettings settings; // added to those of the variant
+    PeerSettings settings; // added to the settings of the variant
 };
 
-// Totals of one experiment; filled by the child.
+// Totals of one experiment, filled in by the child.
 struct Outcomes {
     int64_t wall_ns;
-    uint64_t unfinished; // 1: the last call ended only since the readers were stopped, and its latency is cut off
+    uint64_t unfinished; // 1: the last call ended only because the readers were stopped: its latency is a lower bound
     uint64_t sections, errors;
     uint64_t requests;
     // The library's counters over the measured time.
@@ -67,11 +67,11 @@ struct ExperimentRecord {
     SharedValue<Outcomes> outcomes;
 };
 
-// In a child, for a bounded time.  False with `error`.
+// Runs one experiment in a child, for a bounded time.  Returns false and sets `error` if it fails.
 bool run_experiment(const Variant &variant, const ExperimentOptions &options, ExperimentRecord &record,
                     std::string &error);
 
-// liburcu-memb's, in a file of its own, since both libraries use the same names.
+// synchronize_rcu() of liburcu-memb.  It is in a file of its own because both libraries use the same names.
 void liburcu_synchronize();
 
 } // namespace lab::expedited

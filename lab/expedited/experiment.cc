@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu expedited`: how long a critical caller waits for a grace period, and who should run it.
+// `rtrcu expedited`: how long a critical caller waits for a grace period, depending on the thread that runs it.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -68,7 +68,8 @@ void Expedited::prepare()
 void Expedited::print_plan() const
 {
     const Variant &variant = plan_.cells.front().variant;
-    fmt::print("A critical thread waits for expedited grace periods beside ordinary load: who should run them?\n\n");
+    fmt::print("A critical thread waits for expedited grace periods beside ordinary load: which thread "
+               "should run them?\n\n");
     fmt::print("  the caller: SCHED_FIFO {}, a low priority; between two calls it sleeps for 0.5 to 1.5 ms\n",
                caller_priority);
     fmt::print("  the tables of \"rcu: Move expedited grace period (GP) work to RT kthread_worker\" (Linux, 2022): {} "
@@ -78,8 +79,8 @@ void Expedited::print_plan() const
     fmt::print("    workqueue: a worker at SCHED_OTHER (the document's \"workqueues\"); kthread-only: a SCHED_FIFO "
                "worker, callers always hand over (its \"kthread_worker\"); kthread: callers turn the first step, that "
                "worker the rest; normal=1: expedited calls wait for normal grace periods, as on PREEMPT_RT kernels\n");
-    fmt::print("  the same beside outside load, 2 hogs a CPU and a writer of files in sessions of their own: {} "
-               "experiments of {:.2f} s each\n",
+    fmt::print("  the same under load from other sessions (setsid()): 2 CPU hogs per CPU and a process that writes "
+               "files: {} experiments of {:.2f} s each\n",
                group(Group::loaded).experiments, seconds_of(Group::loaded));
     fmt::print("  busy readers, inside a section most of the time: {} experiments of {:.2f} s each\n",
                group(Group::busy).experiments, seconds_of(Group::busy));
@@ -145,7 +146,7 @@ void Expedited::print_results()
                "(unfinished: cut off by the end of the experiment, and in no other figure; boosts: times)\n\n{}\n",
                machine.cpus_allowed.size(),
                table_text<BusyRow>(0, busy_rows(plan_), [](const BusyRow &row) { return whole(row.readers); }));
-    fmt::print("What readers got done while grace periods were asked for, and not waited for, 1,000 times a second\n\n"
+    fmt::print("Sections that readers completed while a thread requested 1,000 expedited grace periods a second\n\n"
                "{}\n",
                table_text(0, throughput_rows(plan_)));
     fmt::print("Function-call interrupts at the CPU of an isolated reader (control: no grace periods)\n\n{}\n",
@@ -186,7 +187,7 @@ Registration add_expedited(CLI::App &application)
 {
     return add_experiment<expedited::Expedited>(
         application, "expedited",
-        "how long a critical caller waits for a grace period, by who runs it and with readers boosted or not");
+        "how long a critical caller waits for a grace period, by its runner and with readers boosted or not");
 }
 
 } // namespace lab

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Interrupts that the CPU of an isolated reader receives while another CPU waits for grace periods.
+// Interrupts of an isolated reader's CPU while another CPU waits for grace periods.
 //
-// A reader that has a CPU of its own pays for a grace period by the interrupt of its heavy fence.  Real-time kernels
-// turn expedited grace periods off for that reason; here the same is the setting `normal`.
+// A reader on a CPU of its own pays for a grace period with the interrupt of its heavy fence.  Real-time kernels turn
+// expedited grace periods off for that reason; here the setting `normal` does the same.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 namespace lab::expedited
 {
 
-// What the caller and the reader do.
+// The variants of the caller and the reader.
 enum class Isolation {
-    control,        // no grace period: what the machine does anyway
+    control,        // no grace period: shows the machine's other interrupts
     expedited,      // synchronize_rcu_expedited() in the library's default configuration
     normal,         // the same calls with normal=1
     no_membarrier,  // the same with membarrier=off: readers fence, no interrupt is sent
@@ -33,20 +33,21 @@ struct InterruptTotals {
 
 struct InterruptCell {
     Isolation isolation;
-    std::string error; // why it was left out
+    std::string error; // the reason why it was left out
     std::vector<InterruptTotals> experiments;
 
     std::vector<double> interrupts_per_s() const;
 };
 
-// In a child, for a bounded time.  False with `error`.
+// Counts in a child, for a bounded time.  Returns false and sets `error` if it fails.
 bool count_interrupts(Isolation isolation, const ExperimentOptions &options, InterruptTotals &totals,
                       std::string &error);
 
-// Function-call interrupts at `cpu`, from the text of /proc/interrupts; nothing where the kernel does not count them.
+// Returns the number of function-call interrupts at `cpu`, from the text of /proc/interrupts; nothing if the kernel
+// does not count them.
 std::optional<uint64_t> function_calls_at(const std::string &text, int cpu);
 
-// How many more interrupts than `control`, for each grace period of `cell`, experiment by experiment.
+// Returns how many more interrupts `cell` had than `control`, for each of its grace periods, in each experiment.
 std::vector<double> interrupts_per_grace_period(const InterruptCell &cell, const InterruptCell &control);
 
 } // namespace lab::expedited

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// liburcu-memb's way to wait for a grace period, apart from everything that knows our own header.
+// liburcu-memb's synchronize_rcu(), in a file that does not include this library's own header.
 #define rcu_head urcu_rcu_head
 #include <urcu/urcu-memb.h>
 #undef rcu_head

@@ -36,7 +36,7 @@ Load::~Load()
     delete current_.load();
 }
 
-// Nobody works before all are there: making threads beside busy ones takes seconds.
+// No thread begins its work before all threads exist, because creating threads beside busy ones takes seconds.
 void Load::begin()
 {
     ready_.fetch_add(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The load of the expedited experiment: hogs, readers that check what they read, and the record that they read.
+// The load of the expedited experiment: CPU hogs, readers that check the record that they read, and that record.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace lab::expedited
 {
 
-// Published by pointer; a generation number in every word.  Once retired it is poisoned, so that a reader who still
-// sees it after the grace period finds words that differ.
+// A record that is published by pointer; every word holds the same generation number.  Once retired it is overwritten,
+// so a reader that still sees it after the grace period finds words that differ.
 struct Settings {
     std::array<std::atomic<uint64_t>, 32> words;
 
@@ -29,7 +29,7 @@ struct Settings {
         for (std::size_t i = 0; i < words.size(); i++)
             words[i].store(~uint64_t{i}, std::memory_order_relaxed);
     }
-    // Reads everything `passes` times; false if the words are not all the same.
+    // Reads all words `passes` times.  Returns false if they are not all equal.
     bool is_whole(unsigned passes) const
     {
         const uint64_t generation = words[0].load(std::memory_order_relaxed);
@@ -43,15 +43,15 @@ struct Settings {
 
 struct ReaderShape {
     unsigned passes_inside = 40; // about 0.5 us
-    unsigned passes_outside = 0; // the same work on a record of its own
+    unsigned passes_outside = 0; // passes over a private record, outside sections
 };
 
 class Load
 {
   public:
-    // Hogs are bound to CPUs, `hogs_a_cpu` on each; readers run where the kernel puts them.  All are SCHED_OTHER.
+    // Hogs are bound to CPUs, `hogs_a_cpu` on each; the kernel places the readers.  All threads are SCHED_OTHER.
     Load(const Peer &peer, const std::vector<int> &cpus, unsigned hogs_a_cpu, unsigned readers, ReaderShape shape);
-    ~Load(); // stops and joins
+    ~Load(); // stops the threads and joins them
     Load(const Load &) = delete;
     Load &operator=(const Load &) = delete;
 
@@ -59,18 +59,18 @@ class Load
     {
         stop_ = true;
     }
-    // Replaces the record and returns the old one, to be poisoned and freed behind a grace period.
+    // Replaces the record and returns the old one.  The caller overwrites and frees that after a grace period.
     Settings *replace(uint64_t generation)
     {
         return current_.exchange(new Settings(generation), std::memory_order_acq_rel);
     }
-    // Without grace periods: the old one stays until the readers have ended.  One caller.
+    // Keeps an old record until the readers have ended; for calls that wait for no grace period.  Called by one thread.
     void keep(Settings *old)
     {
         kept_.emplace_back(old);
     }
     uint64_t sections() const;
-    // Readers that saw a record after the grace period that retired it.
+    // Counts reads of a record after the grace period that retired it.
     uint64_t errors() const
     {
         return errors_.load();
@@ -78,7 +78,7 @@ class Load
 
   private:
     struct alignas(64) Count {
-        std::atomic<uint64_t> sections{0}; // written by its reader
+        std::atomic<uint64_t> sections{0}; // written by one reader only
     };
     void begin();
     void read(const Peer &peer, ReaderShape shape, Count &count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Processes that keep the machine busy from outside.
+// Processes that load the machine from outside this process's group.
 #include "expedited/outside.h"
 
 #include <sys/prctl.h>
@@ -23,7 +23,7 @@ void compute()
         asm volatile("" ::: "memory");
 }
 
-// A temporary file, written and brought to the disk again and again.
+// Writes a temporary file and syncs it to the disk, repeatedly.
 void write_out()
 {
     static std::array<char, 1 << 16> block;
@@ -57,7 +57,7 @@ OutsideLoad::~OutsideLoad()
         waitpid(process, nullptr, 0);
 }
 
-// It ends with us, whatever ends us.
+// Starts a process that ends when this one ends, for whatever reason.
 void OutsideLoad::start(void (*work)())
 {
     const pid_t parent = getpid(), process = fork();

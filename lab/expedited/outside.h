@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Load from outside: CPU hogs and a writer of files, processes in sessions of their own, so that a scheduler that
-// shares CPUs by groups gives them their share beside the experiment.
+// Load from outside: CPU hogs and a writer of files. They are processes in sessions of their own, so that a scheduler
+// that shares CPUs among groups gives them a share beside the experiment.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@ namespace lab::expedited
 class OutsideLoad
 {
   public:
-    // Two hogs a CPU and one writer.  The caller has no other threads.
+    // Starts two hogs for each CPU and one writer.  The caller must have no other threads.
     explicit OutsideLoad(unsigned cpus);
     ~OutsideLoad(); // ends them
     OutsideLoad(const OutsideLoad &) = delete;

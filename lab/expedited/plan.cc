@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Lays out the cells and shares the time among them.
+// Makes the cells, and divides the time among them.
 #include "expedited/plan.h"
 
 #include <algorithm>
@@ -11,12 +11,12 @@ namespace
 
 constexpr unsigned hogs_a_cpu = 4;
 constexpr unsigned readers_a_cpu = 2;
-constexpr unsigned floor_readers = 64; // of the busy readers that are judged, the most
-// Inside for a twentieth of the time: readers of the document's tables are not what a grace period waits for most
-// often.
+constexpr unsigned floor_readers = 64; // the largest number of busy readers that is judged
+// Readers are inside for a twentieth of the time, so that in the document's tables a grace period seldom waits for
+// them.
 constexpr ReaderShape short_sections = {40, 800};
 
-// In both environments.
+// The cells of the document's tables, in either environment.
 void add_worker_cells(Plan &plan, Group group, unsigned cpus)
 {
     Variant variant;
@@ -107,7 +107,8 @@ std::vector<uint64_t> Cell::all_latencies() const
 
 Plan make_plan(bool quick, double seconds, unsigned cpus)
 {
-    // Shares of the time, and what an experiment costs beside its measured time: processes, threads, their end.
+    // Shares of the time, and the time that an experiment needs beside its measurement: for the start and the end of
+    // processes and threads.
     constexpr double share[groups] = {0.37, 0.21, 0.12, 0.26}, start_s[groups] = {0.08, 0.3, 0.1, 0.15};
     constexpr double interrupts_share = 0.04, interrupts_start_s = 0.02;
     const unsigned experiments[groups] = {quick ? 2u : 25u, quick ? 1u : 2u, quick ? 2u : 7u, quick ? 1u : 10u};

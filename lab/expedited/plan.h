@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The cells of the expedited experiment: what is measured, how often, and what came of it.
+// The cells of the expedited experiment: its variant, its number of experiments, its results.
 #pragma once
 
 #include <string>
@@ -11,22 +11,23 @@
 namespace lab::expedited
 {
 
-// Three questions, each a group of cells that alternate.
+// Groups of cells that are measured in turn; each answers one question.
 enum class Group {
-    worker,     // the document's tables: who runs the grace period, beside hogs
-    busy,       // more busy readers than CPUs, boosted and not, beside liburcu
-    throughput, // what boosting costs the readers, at an equal rate of requests
-    loaded,     // as worker, beside another process group's load
+    worker,     // the document's tables: which thread runs the grace period, beside hogs
+    busy,       // more busy readers than CPUs, with and without boosting, beside liburcu
+    throughput, // the cost of boosting for readers, at equal rates of requests
+    loaded,     // as `worker`, beside the load of another process group
 };
 constexpr int groups = 4;
 
 struct Cell {
     Group group;
     Variant variant;
-    std::string error;                             // why it was left out
-    std::vector<std::vector<uint64_t>> latency_ns; // of each experiment: calls that returned while readers ran
-    std::vector<uint64_t> cut_off_ns;              // of calls that the end of their experiment cut off
-    std::vector<double> sections_per_s;            // of each experiment
+    std::string error; // the reason why it was left out
+    std::vector<std::vector<uint64_t>>
+        latency_ns;                     // for each experiment: latencies of the calls that returned while readers ran
+    std::vector<uint64_t> cut_off_ns;   // lower bounds: calls that were cut off by the end of their experiment
+    std::vector<double> sections_per_s; // of each experiment
     uint64_t experiments = 0;
     Outcomes sum{};
     uint64_t lost = 0;
@@ -47,12 +48,12 @@ struct Plan {
     GroupPlan interrupt_plan;
 };
 
-// `seconds`: about how long all of it may take.
+// `seconds`: the time that the whole experiment may take, approximately.
 Plan make_plan(bool quick, double seconds, unsigned cpus);
 
 const Cell *find_cell(const Plan &plan, Group group, Call call, unsigned readers, bool boost,
                       Worker worker = Worker::kthread);
-// Of the tables: the same calls with normal=1.
+// Returns the cell with the same calls and normal=1, for the document's tables.
 const Cell *find_normal_cell(const Plan &plan, Group group);
 const InterruptCell *find_interrupts(const Plan &plan, Isolation isolation);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Makes rows of cells, and the document's tables.
+// Makes rows from cells, and the document's tables.
 #include "expedited/rows.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace lab::expedited
 namespace
 {
 
-// As published in 2022, in the order of the figures: workqueue and kthread, and whether it has their difference.
+// The figures that were published in 2022, for workqueue and for kthread, and whether the table shows their
+// difference.
 struct Published {
     double before, after;
     bool has_diff;
@@ -44,7 +45,7 @@ void name_worker(const Cell &cell, Text &worker, Flag &boost)
         boost = cell.variant.boost;
 }
 
-// Of each round's pair: machines drift, neighbours drift together.
+// One ratio of each round: a machine's speed changes over time, but hardly between the two halves of a round.
 Figure paired_ratio(const Cell &with, const Cell *without)
 {
     std::vector<double> ratios;
@@ -194,11 +195,11 @@ std::vector<InterruptRow> interrupt_rows(const Plan &plan)
 namespace
 {
 
-// A column of a table: a variant of this run, and the one that its difference is from.
+// A column of a table: a variant of this run, and the variant with which it is compared.
 struct Shown {
     const char *title;
     Summary summary;
-    int before = -1; // an earlier column
+    int before = -1; // the index of an earlier column
 };
 
 std::vector<Shown> shown_in(const Plan &plan, Group group)
@@ -230,7 +231,7 @@ std::string diff_text(bool has_diff, const Figure &before, const Figure &after)
 std::string document_table(const Plan &plan, Group group, int which)
 {
     static constexpr const char *heads[] = {"synchronize_rcu_expedited()", "extremes of the experiments",
-                                            "which threads turned the grace periods"};
+                                            "which threads advanced the grace periods"};
     static const std::vector<Published> none;
     const std::vector<Published> &published = which == durations ? published_durations
                                               : which == ranges  ? published_ranges

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Quartiles by nearest rank, deviation over the whole population, extremes by experiment.
+// Statistics: quartiles by nearest rank, deviation over the whole population, minimum and maximum of each
+// experiment.
 #include "expedited/summary.h"
 
 #include <algorithm>

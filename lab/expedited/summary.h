@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The figures of the document's two tables, from the latencies of many experiments.
+// The figures of the document's two tables, computed from the latencies of many experiments.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 namespace lab::expedited
 {
 
-// The tables: the document has a line for each figure of two; the third is ours.
+// The tables: each figure of the document's two tables has a line in it; the third table is ours.
 constexpr int durations = 0, ranges = 1, turned = 2;
 
-// A figure, and by how much it differs from another row's in per cent of that.
+// A figure, and its difference from another row's figure in per cent of the latter.
 struct Compared : Number {
     Number diff;
     Compared(Fields &row, const char *key, const char *diff_key, const Column &column)
@@ -23,7 +23,7 @@ struct Compared : Number {
     using Number::operator=;
 };
 
-// First table: all experiments together; second table: the extremes of each.  Nanoseconds.
+// First table: all experiments together; second table: the minimum and maximum of each.  Nanoseconds.
 struct Summary : Fields {
     Text table{*this, "table"}, environment{*this, "environment"}, worker{*this, "worker"};
     Flag boost{*this, "boost"};
@@ -43,16 +43,16 @@ struct Summary : Fields {
     Compared smallest_min_ns{*this, "smallest_min_ns", "smallest_min_ns_diff_pct", {ranges, "Smallest Minimum   (ns)"}};
     Compared range_of_min_ns{*this, "range_of_min_ns", "range_of_min_ns_diff_pct", {ranges, "Range of Minimums  (ns)"}};
     Count expedited{*this, "expedited", {turned, "expedited grace periods"}};
-    Count by_caller{*this, "by_caller", {turned, "turned by callers"}};
-    Count by_worker{*this, "by_worker", {turned, "turned by the worker"}};
+    Count by_caller{*this, "by_caller", {turned, "advanced by callers"}};
+    Count by_worker{*this, "by_worker", {turned, "advanced by the worker"}};
     Count boosts{*this, "boosts", {turned, "readers boosted"}}, rt_refused{*this, "rt_refused"};
     Count errors{*this, "reader_errors"};
-    // Calls that the end of their experiment cut off: in no other figure.
+    // Calls that were cut off by the end of their experiment.  No other figure includes them.
     Count cut_off{*this, "cut_off", {turned, "calls cut off"}};
     Number cut_off_ns_max{*this, "cut_off_ns_max", {turned, "longest cut off (ns)", "{:.0f}"}};
 };
 
-// Experiments without a sample are not counted.
+// Experiments without a sample are left out.
 Summary summarise(const std::vector<std::vector<uint64_t>> &experiments);
 void fill_diffs(Summary &summary, const Summary &before);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Flavours of liburcu: domains whose readers' words lie in the program.
+// The flavours of liburcu: domains whose reader words are in the program's memory.
 #include <algorithm>
 
 #include "inspect/look.h"
@@ -66,7 +66,7 @@ class Flavour
         gp.running = seq % block_.seq_step != 0;
         gp.number = (seq - block_.seq_first) / block_.seq_step;
         gp.began_ns = static_cast<int64_t>(began);
-        gp.waiters = waiters + (gp.running ? 1 : 0); // who turns it waits too
+        gp.waiters = waiters + (gp.running ? 1 : 0); // the thread that advances the grace period waits too
         gp.completed = completed;
         gp.busy = busy;
         gp.longest_ns = static_cast<int64_t>(longest);
@@ -79,7 +79,7 @@ class Flavour
         domain_.counters["drive.threads_refused"] = value(at_, "adopted.threads_refused");
         domain_.counters["callbacks.over_qmax"] = value(at_, "adopted.over_qmax");
         domain_.counters["callbacks.blocked_at_qmax"] = value(at_, "adopted.blocked");
-        // Of those whose word counts sections, mb has no word that says so; of the others it is 0.
+        // Among the flavours whose word counts sections, mb has no light word; in the others that word is 0.
         const uint64_t light = value(at_, "adopted.light");
         const bool is_light = light != 0 && memory_.value<uint32_t>(light).value_or(0) != 0;
         domain_.counters["registry.fence_mode"] =
@@ -127,10 +127,11 @@ class Flavour
         domain_.threads.push_back(thread);
     }
 
-    // Its thread is a reader too, once it has been made.
+    // A server's thread is also a reader once it exists.
     void read_server(uint64_t server)
     {
-        const uint64_t invoked = value(server, "server.invoked"); // first: never more than what was queued
+        const uint64_t invoked =
+            value(server, "server.invoked"); // read first, so that it is never more than the number queued
         const uint64_t queued = value(block_.at(server, "server.queue"), "queue.queued");
         const uint64_t batch_ns = value(server, "server.batch_ns");
         const uint64_t oldest_ns = batch_ns != 0 ? batch_ns : value(server, "server.inbox_ns");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// From the objects of a process to their notes, and from a note to the block and its tables.
+// Finds the notes in a process's objects, then the block and its tables from a note.
 #include "inspect/block.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ std::string cut_short(const Copy &copy, const char *what, std::size_t bytes, std
            " are the least: the file is damaged, or is not of this library";
 }
 
-// The contents of a note that leads to a block.
+// The contents of a note, which lead to a block.
 void follow_note(const char *contents, std::size_t bytes, uint64_t address, Copy &copy)
 {
     uint32_t version = 0;
@@ -74,7 +74,7 @@ void follow_note(const char *contents, std::size_t bytes, uint64_t address, Copy
         copy.block = address + 8 + static_cast<uint64_t>(offset);
 }
 
-// The notes of one segment, which begins at `address` in the process.
+// Reads the notes of one segment, which begins at `address` in the process.
 void read_notes(const std::vector<char> &notes, uint64_t address, Copy &copy, bool &is_public)
 {
     for (std::size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
@@ -93,7 +93,7 @@ void read_notes(const std::vector<char> &notes, uint64_t address, Copy &copy, bo
     }
 }
 
-// An object whose first page is mapped at `base`: 0, or the block that its notes lead to.
+// Reads the notes of an object whose first page is mapped at `base`.  Returns the block to which its notes lead, or 0.
 void look_at_object(const Memory &memory, uint64_t base, const Elf64_Ehdr &elf, Copy &copy)
 {
     std::vector<Elf64_Phdr> segments(std::min<std::size_t>(elf.e_phnum, 128));
@@ -101,7 +101,7 @@ void look_at_object(const Memory &memory, uint64_t base, const Elf64_Ehdr &elf, 
     if (elf.e_phentsize != sizeof(Elf64_Phdr) ||
         !memory.read(base + elf.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr)))
         return;
-    uint64_t linked_at = 0; // where the first page was linked to be
+    uint64_t linked_at = 0; // the address for which the first page was linked
     for (const Elf64_Phdr &segment : segments)
         if (segment.p_type == PT_LOAD && segment.p_offset < 4096) {
             linked_at = (segment.p_vaddr - segment.p_offset) & ~uint64_t(4095);
@@ -140,7 +140,7 @@ std::vector<Copy> find_copies(const Memory &memory, const std::vector<Mapping> &
         Copy copy;
         copy.object = printable(objects[i]->file);
         look_at_object(memory, objects[i]->begin, headers[i], copy);
-        // An object may be mapped once more, as a file that somebody reads.
+        // An object may be mapped twice, for example by a program that reads it as a file.
         auto same = [&](const Copy &other) { return other.block == copy.block && other.problem == copy.problem; };
         if ((copy.block != 0 || !copy.problem.empty()) && std::none_of(copies.begin(), copies.end(), same))
             copies.push_back(copy);
@@ -172,7 +172,7 @@ std::optional<Block> Block::read(const Memory &memory, const Copy &copy)
     for (std::size_t i = 0; i < std::min<std::size_t>(header.tables, std::size(header.table)); i++) {
         const auto table = memory.value<Table>(header.table[i]);
         if (!table || table->count > most_fields)
-            return std::nullopt; // the loader has not come so far
+            return std::nullopt; // the loader is not finished yet
         std::vector<char> bytes(table->count * header.field_bytes);
         if (!memory.read(table->field, bytes.data(), bytes.size()))
             return std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The block that a copy of the library shows to other processes: how it is found, and what it says; docs/inspect.md.
+// The block that a copy of the library shows to other processes: how it is found, and its contents; see
+// docs/inspect.md.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@ namespace lab::inspect
 
 // A copy of the library in a process: the object that contains it, and where its block is.
 struct Copy {
-    std::string object; // as it may be shown
+    std::string object; // in printable form
     uint64_t block = 0;
-    bool is_private = false; // beside it there may be others, as in a Rust program
-    std::string problem;     // why its note leads to no block
+    bool is_private = false; // the process may have other copies, as a Rust program may
+    std::string problem;     // the reason why its note does not lead to a block
 };
 
-// By the notes of the objects that are loaded; stripped and static ones have them too.
+// Finds the copies by the notes of the loaded objects; stripped and static objects have the note too.
 std::vector<Copy> find_copies(const Memory &memory, const std::vector<Mapping> &mappings);
 
 struct Field {
@@ -31,16 +32,16 @@ struct Field {
 class Block
 {
   public:
-    // Nothing, where the process has not come so far yet; throws where note or block are of another version, or cut
-    // short.
+    // Returns nothing if the process has not loaded the library completely yet.  Throws if the note or the block has
+    // another version or is truncated.
     static std::optional<Block> read(const Memory &memory, const Copy &copy);
 
-    // nullptr: that library does not tell it.
+    // nullptr: that version of the library does not show the field.
     const Field *find(const std::string &name) const;
-    // Where element `index` of that field of the struct at `base` stands; 0: it does not tell.
+    // Returns the address of element `index` of that field of the struct at `base`; 0: the field is not shown.
     uint64_t at(uint64_t base, const std::string &name, uint64_t index = 0) const;
 
-    uint64_t first_domain = 0; // the address of the word that has its address
+    uint64_t first_domain = 0; // the address of the word that points to the first domain
     uint64_t seq_first = 0, seq_step = 4;
     std::string library;
     const std::map<std::string, Field> &fields() const

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Core files: what they hold of memory, and what stands in the files that were mapped.
+// Core files: their memory, and the contents of the files that the process had mapped.
 #include "inspect/memory.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace lab::inspect
 namespace
 {
 
-// A file as it lies, read-only.
+// A file, mapped read-only.
 class Mapped
 {
   public:
@@ -99,7 +99,8 @@ struct CoreMemory::Parts {
         }
         return false;
     }
-    // NT_FILE: how many, the size of a page; begin, end and page of each; then their names.
+    // The format of NT_FILE: the number of files, the page size, then begin, end and page offset of each, then their
+    // names.
     void read_files(const char *at, std::size_t bytes)
     {
         std::vector<uint64_t> words(bytes / 8);

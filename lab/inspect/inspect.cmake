@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# rtrcu_inspect: reading the block that a copy of the library shows to other processes.
+# rtrcu_inspect: the code that reads the block that a copy of the library shows to other processes.
 include_guard(GLOBAL)
 file(GLOB INSPECT_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc)
 add_library(rtrcu_inspect STATIC ${INSPECT_SOURCES})

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Reading a domain: words that the program goes on writing meanwhile, so each is checked against what says it still
-// holds.
+// Reads a domain. The program goes on changing the words meanwhile, so each is checked against a word that shows
+// whether it is still valid.
 #include "inspect/look.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace lab::inspect
 {
@@ -14,10 +15,10 @@ constexpr uint32_t nesting_mask = 0x000fffff, online = 0x00100000;
 constexpr uint64_t node_children = 0xffffffff;
 constexpr unsigned stamp_shift = 34;
 constexpr uint32_t slots = 32, most_leaves = 32768;
-constexpr uint32_t thread_bits = 0x3fffffff; // of an invoker: a daemon may have marked it
+constexpr uint32_t thread_bits = 0x3fffffff; // the thread's bits of an invoker's word; a daemon may have set other bits
 constexpr int most_tasks = 4096;
 
-// Counters that are one word of one struct of the domain.
+// Counters that are a single word in a single struct of the domain.
 constexpr std::pair<const char *, const char *> counters[] = {
     {"domain.registry", "registry.registered"},
     {"domain.registry", "registry.registered_peak"},
@@ -52,7 +53,7 @@ constexpr std::pair<const char *, const char *> counters[] = {
     {"domain.drive", "drive.threads_refused"},
 };
 
-// Asks for fields by their names.
+// Requests fields by their names.
 class Asker
 {
   public:
@@ -79,7 +80,7 @@ class Asker
     Batch batch_;
 };
 
-// What is read of one slot of a leaf.
+// The words that are read for one slot of a leaf.
 struct Slot {
     uint32_t leaf, slot;
     uint64_t record, callback, parked;
@@ -91,8 +92,8 @@ struct Slot {
 struct Leaf {
     uint64_t address, parked, callback;
     const uint64_t *used, *registered, *registered_again, *deadline, *deadline_quiescent, *parked_part, *callback_part,
-        *parked_count, *boundary[kinds], *node[kinds], *by_owner, *slept, *woken;
-    const std::vector<uint64_t> *waits; // from a batch's oldest callback to its first, by length
+        *boundary[kinds], *node[kinds], *by_owner, *slept, *woken;
+    const std::vector<uint64_t> *waits; // from the oldest callback of a batch to its first: histogram by length
 };
 
 class Looker
@@ -113,7 +114,7 @@ class Looker
     }
 
   private:
-    // What it has read is kept as long as we are.
+    // The fields that the Asker has read stay valid as long as this object.
     Asker &ask()
     {
         return askers_.emplace_back(memory_, block_);
@@ -219,7 +220,7 @@ class Looker
         }
     }
 
-    // The first pass: what lies in the library's own memory, which is never given back.
+    // First pass: the library's own memory, which is never unmapped.
     void ask_for_slot(Asker &asker, uint32_t leaf_index, uint32_t index)
     {
         const Leaf &leaf = leaves_[leaf_index];
@@ -233,7 +234,7 @@ class Looker
         slot.thread_id = &asker.word(slot.record, "record.thread_id");
         slot.boosted = &asker.word(slot.record, "record.boost");
         slot.slow_calls = &asker.word(slot.record, "record.slow_calls");
-        // What has returned first: never more than what was queued.
+        // The number returned is read first, so that it is never more than the number queued.
         slot.invoked = &asker.word(slot.callback, "slot.invoked");
         slot.free_done = &asker.word(slot.callback, "slot.free_done");
         slot.queued = &asker.word(slot.callback, "slot.queued");
@@ -255,18 +256,18 @@ class Looker
     {
         Asker &first = ask(), &second = ask();
         for (uint32_t i = 0; i < leaves_.size(); i++) {
-            leaves_[i].parked_count = &first.word(leaves_[i].parked, "parked.count");
             leaves_[i].by_owner = &first.word(leaves_[i].callback, "callback.by_owner");
             leaves_[i].waits = &first.words(leaves_[i].callback, "callback.wait_us_log2");
             for (unsigned kind = 0; kind < kinds; kind++)
                 leaves_[i].boundary[kind] = &first.word(leaves_[i].parked, "parked.boundary_position", kind);
             for (uint32_t slot = 0; slot < slots; slot++)
-                ask_for_slot(first, i, slot); // of those who have gone too: what they queued counts
+                ask_for_slot(first, i, slot); // every slot, so that callbacks of threads that have ended count
         }
         first.run();
         for (const Leaf &leaf : leaves_)
             add_counters(leaf);
-        // The second: the threads' own memory, which goes away with them; it counts where they have not gone.
+        // Second pass: the threads' own memory, which is unmapped when they end.  It counts only if the thread has not
+        // ended.
         for (Slot &slot : slots_) {
             if ((*leaves_[slot.leaf].registered >> slot.slot & 1) == 0)
                 continue;
@@ -340,14 +341,15 @@ class Looker
             thread.is_waited_for[kind] = node_speaks(leaf, kind) && (*leaf.node[kind] & node_children & bit) != 0;
     }
 
-    // Is the node's word of the grace period that was under way?
+    // Returns true if the node's word belongs to the grace period that was under way.
     bool node_speaks(const Leaf &leaf, unsigned kind) const
     {
         const uint64_t stamp = (seq_[kind] / block_.seq_step) << stamp_shift;
         return domain_.gp[kind].running && *leaf.node[kind] >> stamp_shift == stamp >> stamp_shift;
     }
 
-    // The tasks of a list that goes on changing: each link back must lead to where we came from.
+    // Reads the tasks of a list that changes meanwhile: each backward link must lead to the task from which the walk
+    // came.
     bool walk(uint64_t head, std::vector<Task> &tasks, const Leaf *leaf, int thread) const
     {
         const Field *link = block_.find("task.link"), *next_field = block_.find("link.next"),
@@ -360,6 +362,7 @@ class Looker
             if (pointer(at + prev_field->offset) != previous)
                 return false;
             Task found;
+            found.address = task;
             found.name = memory_.text(pointer(block_.at(task, "task.name")), 48);
             found.thread = thread;
             const auto position = static_cast<int64_t>(pointer(block_.at(task, "task.position")));
@@ -381,19 +384,32 @@ class Looker
             if (walk(head, tasks, leaf, thread))
                 break;
         }
-        domain_.tasks.insert(domain_.tasks.end(), tasks.begin(), tasks.end());
+        for (const Task &task : tasks)
+            add(task);
     }
 
+    // Adds a task, or replaces the entry that an earlier list gave it.
+    void add(const Task &task)
+    {
+        const auto [place, is_new] = place_.emplace(task.address, domain_.tasks.size());
+        if (is_new)
+            domain_.tasks.push_back(task);
+        else
+            domain_.tasks[place->second] = task;
+    }
+
+    // Reads the tasks of a leaf.  A scan moves tasks from the lists of threads to the leaf's list and never back, so
+    // the leaf's list is read last, even if its count was 0: a task that left a thread's list is found there.
     void read_tasks(std::size_t index)
     {
         const Leaf &leaf = leaves_[index];
-        if (*leaf.parked_count != 0)
-            read_list(block_.at(leaf.parked, "parked.tasks"), &leaf, 0);
         for (const Slot &slot : slots_)
             if (slot.leaf == index && *slot.parked_count != 0)
                 read_list(block_.at(slot.parked, "parked_slot.tasks"), nullptr, static_cast<int>(*slot.thread_id));
+        read_list(block_.at(leaf.parked, "parked.tasks"), &leaf, 0);
     }
 
+    std::unordered_map<uint64_t, std::size_t> place_; // by a task's address: its entry in domain_.tasks
     const Memory &memory_;
     const Block &block_;
     uint64_t base_;
@@ -421,6 +437,8 @@ std::vector<Domain> look(const Memory &memory, const Block &block)
             domains.push_back(std::move(domain));
             for (Domain &adopted : look_at_adopted(memory, block, at))
                 domains.push_back(std::move(adopted));
+            for (Domain &own : look_at_own(memory, block, at))
+                domains.push_back(std::move(own));
         }
         const Field *next = block.find("domain.next");
         at = next != nullptr ? memory.value<uint64_t>(at + next->offset).value_or(0) : 0;
@@ -442,8 +460,9 @@ std::size_t Domain::ready() const
 
 std::size_t Domain::inside() const
 {
-    return static_cast<std::size_t>(
-        std::count_if(threads.begin(), threads.end(), [](const Thread &thread) { return thread.is_inside(); }));
+    const auto known =
+        std::count_if(threads.begin(), threads.end(), [](const Thread &thread) { return thread.is_inside(); });
+    return sections + static_cast<std::size_t>(known);
 }
 
 std::size_t Domain::waited_for() const

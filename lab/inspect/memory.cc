@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Reading another process by process_vm_readv(2), and what to say where the kernel refuses.
+// Reads another process with process_vm_readv(2), and gives advice if the kernel refuses.
 #include "inspect/memory.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string Memory::text(uint64_t address, std::size_t most) const
     std::string text;
     while (address != 0 && text.size() < most) {
         char part[64];
-        // No further than the page: the next one may not be there.
+        // The string ends at the end of the page: the next one may not be mapped.
         const std::size_t bytes = std::min({sizeof(part), most - text.size(), 4096 - std::size_t(address % 4096)});
         if (!read(address, part, bytes))
             break;
@@ -56,7 +56,7 @@ void ProcessMemory::read(std::vector<Piece> &pieces) const
         ssize_t got = process_vm_readv(pid_, here.data(), count, there.data(), count, 0);
         if (got < 0 && errno != EFAULT)
             throw Refused(errno, advice(pid_, errno));
-        // The kernel stops at the first piece that is not there: what lies behind it is asked for again.
+        // The kernel stops at the first piece that is not mapped.  The pieces after it are requested again.
         std::size_t i = at;
         for (; i < at + count && got >= static_cast<ssize_t>(pieces[i].bytes); i++) {
             got -= static_cast<ssize_t>(pieces[i].bytes);
@@ -66,7 +66,7 @@ void ProcessMemory::read(std::vector<Piece> &pieces) const
     }
 }
 
-// A time namespace may shift its clock.
+// The process may be in a time namespace, which shifts its clock.
 int64_t ProcessMemory::now_ns() const
 {
     auto offset_of = [](const std::string &name) {
@@ -105,7 +105,7 @@ std::vector<Mapping> mappings_of(int pid)
         if (permissions[0] == 'r')
             mappings.push_back(mapping);
     }
-    // A thread of the kernel, or a process that has ended and is not waited for, has no memory.
+    // Kernel threads and zombies have no memory.
     if (!mappings.empty())
         return mappings;
     const int error = errno != 0 ? errno : ESRCH;
@@ -147,7 +147,7 @@ std::string advice(int pid, int error)
     const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope");
     if (is_own(pid) && !scope.empty() && scope != "0")
         return who + " may not be read: kernel.yama.ptrace_scope is " + scope +
-               (scope == "3" ? ", which forbids it to everybody until the next boot"
+               (scope == "3" ? ", which forbids it to all users until the next boot"
                              : "; run this as root or with CAP_SYS_PTRACE, or set it to 0");
     if (is_own(pid))
         return who + " may not be read though it is yours: it has privileges, or has called" +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The memory of another process, or of one that has left a core file: read in batches, piece by piece.
+// The memory of another process, or of a core file, read in batches of pieces.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace lab::inspect
 {
 
-// Nothing of a process can be read: why, and what is needed.
+// Nothing of a process can be read; the text gives the reason, and the permission that is needed.
 struct Refused : std::runtime_error {
     Refused(int error, const std::string &what) : std::runtime_error(what), code(error)
     {
@@ -32,15 +32,15 @@ class Memory
 {
   public:
     virtual ~Memory() = default;
-    // What is not there stays as it is, and is not done.
+    // A piece that is not mapped keeps its contents, and is marked as not done.
     virtual void read(std::vector<Piece> &pieces) const = 0;
     bool read(uint64_t address, void *into, std::size_t bytes) const;
-    // CLOCK_MONOTONIC as the program has it, 0: it has none any more.
+    // CLOCK_MONOTONIC as the program sees it; 0 in a core file.
     virtual int64_t now_ns() const
     {
         return 0;
     }
-    // Up to `most` bytes, as they may be shown; shorter where it ends, or where the memory does.
+    // A printable string of at most `most` bytes; it ends earlier at a NUL byte or at unmapped memory.
     std::string text(uint64_t address, std::size_t most) const;
     template <class T> std::optional<T> value(uint64_t address) const
     {
@@ -49,13 +49,13 @@ class Memory
     }
 };
 
-// A mapping of a file or of nothing.
+// A mapping of a file, or an anonymous one.
 struct Mapping {
     uint64_t begin, end, offset;
     std::string file;
 };
 
-// A process that goes on meanwhile: nothing stops it.
+// A process that is not stopped while it is read.
 class ProcessMemory : public Memory
 {
   public:
@@ -72,10 +72,10 @@ class ProcessMemory : public Memory
 
 // Throws Refused.
 std::vector<Mapping> mappings_of(int pid);
-// What a user must do who was refused `pid` with that errno.
+// Returns advice for a user after reading `pid` failed with this errno.
 std::string advice(int pid, int error);
 
-// A core file; what it does not hold of files that were mapped is read from those.
+// A core file.  Pieces of mapped files that it does not contain are read from those files.
 class CoreMemory : public Memory
 {
   public:
@@ -92,7 +92,7 @@ class CoreMemory : public Memory
     std::unique_ptr<Parts> parts_;
 };
 
-// Words of up to eight bytes and arrays of such, asked for first and read together.
+// Requests words of up to eight bytes, and arrays of them, and reads them together.
 class Batch
 {
   public:
@@ -101,7 +101,7 @@ class Batch
     }
     const uint64_t &word(uint64_t address, std::size_t bytes);
     const std::vector<uint64_t> &words(uint64_t address, std::size_t count);
-    // Afterwards what was asked for before has its values; 0 where there are none.
+    // Reads everything requested so far.  A value that cannot be read is 0.
     void run();
 
   private:

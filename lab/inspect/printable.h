@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How a name from outside is shown: any process, file or core file may have any bytes in its names.
+// Makes a name from another process or a file printable: it may contain any bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 namespace lab::inspect
 {
 
-// The bytes of the character that begins at `at`; 0: it is a control character, or no UTF-8.
+// The number of bytes of the character at `at`; 0: it is a control character, or not UTF-8.
 inline std::size_t printable_bytes(std::string_view text, std::size_t at)
 {
     struct Form {
         unsigned char mask, lead;
-        char32_t first; // a smaller number has a shorter form
+        char32_t first; // the smallest code point that needs this many bytes
     };
     constexpr Form forms[] = {{0x80, 0, 0x20}, {0xe0, 0xc0, 0xa0}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
     const unsigned char lead = static_cast<unsigned char>(text[at]);
@@ -35,7 +35,7 @@ inline std::size_t printable_bytes(std::string_view text, std::size_t at)
     return 0;
 }
 
-// One line of valid UTF-8: control characters and bytes that are no UTF-8 stand as \x0a.
+// One line of valid UTF-8.  Control characters and bytes that are not UTF-8 become \x0a and the like.
 inline std::string printable(std::string_view text)
 {
     constexpr char digits[] = "0123456789abcdef";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Finding processes that run the library: by their notes, whenever they begin, load or replace it.
+// Finds the processes that run the library by their notes, even if they start, load or replace it later.
 #include "inspect/processes.h"
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace lab::inspect
 namespace
 {
 
-// A process may load the library later, or become another program: its objects are asked for every so many rounds.
+// A process may load the library later, or execute another program, so its objects are examined again after this many
+// rounds.
 constexpr unsigned rounds_between = 8;
 
 std::string proc(int pid, const std::string &file)
@@ -25,7 +26,7 @@ std::string proc(int pid, const std::string &file)
     return "/proc/" + std::to_string(pid) + "/" + file;
 }
 
-// When it started, in ticks of the kernel: with the number it names a process for good.  0: it is not there.
+// Returns a process's start time in kernel ticks, which with the pid identifies it uniquely; 0: it does not exist.
 uint64_t start_of(int pid)
 {
     const std::string stat = text_of_file(proc(pid, "stat"));
@@ -58,7 +59,7 @@ std::string text_of_file(const std::string &path)
 {
     std::ifstream file(path);
     std::ostringstream text;
-    text << file.rdbuf(); // which throws nothing where a read fails, since the process has ended
+    text << file.rdbuf(); // does not throw if the process has ended and a read fails
     return text.str();
 }
 
@@ -66,7 +67,7 @@ std::string name_of_thread(int pid, int thread)
 {
     std::string name = text_of_file(proc(pid, "task/" + std::to_string(thread) + "/comm"));
     if (!name.empty())
-        name.pop_back(); // the line's end, which is not the name's
+        name.pop_back(); // the newline does not belong to the name
     return printable(name);
 }
 
@@ -74,7 +75,7 @@ std::map<int, int> outer_ids(int pid)
 {
     std::map<int, int> ids;
     std::error_code failure;
-    // Going on to the next entry fails where the process has ended.
+    // Advancing to the next entry fails if the process has ended.
     std::filesystem::directory_iterator entry(proc(pid, "task"), failure), end;
     for (; !failure && entry != end; entry.increment(failure)) {
         std::ifstream file(entry->path() / "status");
@@ -94,7 +95,7 @@ std::map<int, int> outer_ids(int pid)
     return ids;
 }
 
-// One that is not understood hides no other.
+// A block that cannot be understood does not hide the others.
 void Processes::read_block(const Memory &memory, const Copy &copy, Known &known)
 {
     try {
@@ -102,7 +103,7 @@ void Processes::read_block(const Memory &memory, const Copy &copy, Known &known)
         if (block)
             known.copies.emplace_back(copy, std::move(*block));
         else
-            known.looked_at = 0; // it begins just now
+            known.looked_at = 0; // it has only begun, and is examined again in the next round
     } catch (const Refused &why) {
         if (why.code != ENOTSUP)
             throw;
@@ -127,7 +128,7 @@ void Processes::find(int pid, uint64_t started)
     }
 }
 
-// True: it is to be shown.
+// Returns true if the process is to be shown.
 bool Processes::look_at(int pid, Process &process)
 {
     const uint64_t started = start_of(pid);

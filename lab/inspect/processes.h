@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The processes of this machine that run the library, looked at again and again.
+// The processes of this machine that run the library, examined repeatedly.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,35 @@ namespace lab::inspect
 struct CopyLook {
     Copy copy;
     std::string library;         // its version
-    std::vector<Domain> domains; // none: it has not begun yet
+    std::vector<Domain> domains; // empty: the library is not initialized yet
 };
 
 struct Process {
     int pid = 0;
     std::string name;
     std::vector<CopyLook> copies;
-    std::string problem; // why it could not be read, and what is needed
+    std::string problem; // the reason why it could not be read, and the permission that is needed
 };
 
-// All of a file below /proc: where a name stands in it, the name may have line breaks.  "" where there is none.
+// Returns the whole of a file below /proc; empty if the file does not exist.  A name in it may contain newlines.
 std::string text_of_file(const std::string &path);
-// As it may be shown; "" where there is none.
+// A printable name; empty if the thread does not exist.
 std::string name_of_thread(int pid, int thread);
-// The thread ids of a process in a PID namespace of its own, as this one numbers them; empty where they are the same.
+// Returns the thread ids in this PID namespace, by their ids in the process's own; empty if the two namespaces are the
+// same.
 std::map<int, int> outer_ids(int pid);
 
 class Processes
 {
   public:
-    // `named` alone; all that there are, where none is.
+    // Shows the processes in `named` only, or all if it is empty.
     explicit Processes(std::vector<int> named) : named_(std::move(named))
     {
     }
-    // Those that run the library, by their numbers; named ones in any case, with their problem.
+    // The processes that run the library, in the order of their pids, and every named process, with its problem if it
+    // has one.
     std::vector<Process> look();
-    // That were not named, and may not be looked at.
+    // The number of processes that were not named and may not be read.
     std::size_t refused() const
     {
         return refused_.size();
@@ -52,9 +54,9 @@ class Processes
     struct Known {
         uint64_t started;
         std::vector<std::pair<Copy, Block>> copies;
-        unsigned looked_at;  // round in which its objects were asked for last
-        std::string problem; // that was found then
-        bool is_shown;       // though it was not named
+        unsigned looked_at;  // round in which its objects were last examined
+        std::string problem; // the problem found in that round
+        bool is_shown;       // a process that was not named is shown too
     };
     static void read_block(const Memory &memory, const Copy &copy, Known &known);
     void find(int pid, uint64_t started);

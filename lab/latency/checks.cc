@@ -16,7 +16,7 @@ namespace
 
 const std::vector<std::string> cures = {"krcud",  "krcud-always", "throttle", "throttle-16",
                                         "direct", "inline",       "daemon"};
-// The policies of this project: below a bar they fail, while a policy of the documents is not reproduced.
+// The policies of this project: one that misses a bar fails, while a policy of the documents is "not reproduced".
 const std::vector<std::string> ours = {"inline", "daemon"};
 
 bool is_among(const std::string &name, const std::vector<std::string> &names)
@@ -24,7 +24,7 @@ bool is_among(const std::string &name, const std::vector<std::string> &names)
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The figures of the documents: their callbacks took about 250 ns each.
+// The documents' figures: their callbacks took about 250 ns each.
 const char *document_text(uint64_t burst)
 {
     if (burst == smaller_bursts[0])
@@ -32,7 +32,8 @@ const char *document_text(uint64_t burst)
     return burst == flood_burst ? "; 2004: more than 30,000 in one grace period, not timed" : "";
 }
 
-// A batch that runs into the due time overruns by the rest of it: nearly all, when the due time falls near its begin.
+// A batch that runs into a due time delays the sample by the rest of the batch, which is nearly all of it if the sample
+// is due shortly after the batch begins.
 void judge_prediction(const CheckInput &input, Verdicts &verdicts)
 {
     for (uint64_t burst : {smaller_bursts[0], smaller_bursts[1], flood_burst}) {
@@ -57,7 +58,7 @@ void judge_prediction(const CheckInput &input, Verdicts &verdicts)
     }
 }
 
-// One cure's flood beside stock's.
+// Compares the flood under a cure with the flood under the stock policy.
 void judge_cure(const CheckInput &input, const Row &stock, const Row &row, Verdicts &verdicts)
 {
     const double limit = *stock.overrun_callbacks_max / 10;
@@ -84,7 +85,7 @@ void judge_flood(const CheckInput &input, Verdicts &verdicts)
         return;
     verdicts.push_back({judged(input.judge_times, *stock->callback_share_us_max >= 400, Outcome::not_reproduced),
                         "unbounded in the flood: callbacks delay the probe by 400 µs or more",
-                        fmt::format("{} µs; 2004: over 400 µs, of about 800, for 1,800 callbacks",
+                        fmt::format("{} µs; 2004: over 400 µs of about 800, for 1,800 callbacks",
                                     number(stock->callback_share_us_max))});
     verdicts.push_back({*stock->overrun_callbacks_max >= flood_burst / 3 ? Outcome::held : Outcome::not_reproduced,
                         "unbounded in the flood begins thousands of callbacks after the probe was due",
@@ -104,7 +105,7 @@ void judge_limits(const CheckInput &input, Verdicts &verdicts)
                 judge_backlog(row.label, *row.backlog_max, *row.backlog_limit, row.backlog_cut.value_or(false)));
 }
 
-// By counts: other statements of the documents on their cures.
+// The documents' other statements about their cures, judged by counts.
 void judge_documents(const CheckInput &input, Verdicts &verdicts)
 {
     auto add = [&](const char *policy, const std::string &claim, auto holds, auto figures) {
@@ -119,7 +120,7 @@ void judge_documents(const CheckInput &input, Verdicts &verdicts)
     for (const char *policy : {"throttle", "throttle-16"})
         add(
             policy,
-            fmt::format("{} in the flood has its known failing: the backlog exceeds a grace period's callbacks",
+            fmt::format("{} in the flood has its known weakness: the backlog exceeds a grace period's callbacks",
                         policy),
             [](const Row &row) { return *row.backlog_max > flood_burst; },
             [](const Row &row) {
@@ -127,7 +128,7 @@ void judge_documents(const CheckInput &input, Verdicts &verdicts)
                                    row.backlog_mark);
             });
     add(
-        "direct", "direct in the flood runs each callback at once: none is refused",
+        "direct", "direct in the flood runs each callback immediately: none is refused",
         [](const Row &row) { return row.direct_refused.value_or(1) == 0 && row.callbacks_direct.value_or(0) > 0; },
         [](const Row &row) {
             return fmt::format("{} at once, {} refused", whole(row.callbacks_direct), whole(row.direct_refused));
@@ -156,7 +157,7 @@ void judge_inline(const CheckInput &input, Verdicts &verdicts)
         static_cast<double>(input.inline_shares.count()), 0.9999));
 }
 
-// The CPU time of an operation, and the part of it that the back-end's own threads take.
+// The CPU time of an operation, and the share of it that the back-end's own threads used.
 std::string cost_text(const Row &row)
 {
     const double operation_ns = 1e9 / *row.ops_per_cpu_s;
@@ -190,15 +191,15 @@ void judge_throughput(const CheckInput &input, Verdicts &verdicts)
     }
 }
 
-// A thread of higher priority does not see what a lower one runs: if it does, the figures above are not about
-// callbacks.
+// The control: a thread of higher priority is not delayed by work at lower priority.  If it is, the figures above do
+// not measure callbacks.
 void judge_control(const CheckInput &input, Verdicts &verdicts)
 {
     constexpr double most = 3;
     const std::string claim = fmt::format(
         "the control, a thread above the loop, sees no policy: its p99 stays within {:g} times the floor's", most);
     std::optional<Interval> worst;
-    std::optional<std::size_t> rounds; // the most of a row
+    std::optional<std::size_t> rounds; // the largest number of rounds that a row shares with its floor
     std::string beside;
     for (const Row &row : input.rows) {
         const Row *floor = find_row(input.rows, row.workload, "none", "thread");
@@ -225,7 +226,8 @@ void judge_control(const CheckInput &input, Verdicts &verdicts)
 
 } // namespace
 
-// At the limit a backlog cannot grow further; below it, one that still grew has not shown its end.
+// At the limit a backlog cannot grow further.  Below the limit, a backlog that still grew at the end of a round has not
+// shown its maximum.
 Verdict judge_backlog(const std::string &label, double most, double limit, bool cut)
 {
     const bool open = cut && most < limit;

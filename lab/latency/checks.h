@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the latency experiment must show, judged from its rows.
+// The verdicts of the latency experiment, computed from its rows.
 #pragma once
 
 #include <vector>
@@ -12,22 +12,24 @@ namespace lab::latency
 
 struct CheckInput {
     const std::vector<Row> rows;
-    // The callbacks' own share of each sample of policy inline, over all workloads, nanoseconds.
+    // With policy inline, over all workloads: the part of each sample's delay that the callbacks themselves took, in
+    // nanoseconds.
     const Samples inline_shares;
-    bool judge_times; // false in a quick or an interrupted run: counts only
+    bool judge_times; // false in a quick or an interrupted run: then only counts are judged
 };
 
-// The library reads the clock at least every so many callbacks.
+// The library reads the clock at least once in this many callbacks.
 constexpr uint64_t clock_check_worth = 32;
-// The most that callbacks may take from a deadline, and the least throughput, as a share of unbounded's.
+// The longest delay by which callbacks may miss a deadline, and the lowest throughput as a fraction of unbounded's.
 constexpr double share_bar_us = 10, throughput_bar = 0.95;
 
 Verdicts judge_latency(const CheckInput &input);
 
-// The backlog of a producer that is pushed back at a limit: within it.  `cut`: it still grew when a round ended.
+// Judges whether the backlog stayed within the limit at which the producer is slowed down.  `cut`: it was still growing
+// when a round ended.
 Verdict judge_backlog(const std::string &label, double most, double limit, bool cut);
 
-// A bar for a quantile: not judged, with the count, where the samples are too few for it.
+// Judges a quantile against a bar.  With too few samples it is "not judged", and the text has the count.
 Verdict judge_quantile(bool judge_it, const std::string &claim, const Figure &us, double bar_us, double samples,
                        double quantile);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The variant's process: what it sets up, and what it obeys.
+// A variant's process: its preparation, and the commands that it executes.
 #include "latency/child.h"
 
 #include <malloc.h>
@@ -19,11 +19,11 @@
 namespace lab::latency
 {
 
-// A round's companions need this long to be at their places before the first probe is due.
+// The other threads of a round need this long to be ready before the first probe is due.
 constexpr int64_t head_start_ns = 3'000'000;
-// A real-time thread that has not slept for so long is stuck: the kernel ends it.
+// A real-time thread that has not slept for this long is stuck: the kernel then ends the process.
 constexpr int stuck_ms = 1000;
-// A flood that saturates the loop keeps it from sleeping.
+// the limit if a flood saturates the loop, which then does not sleep
 constexpr int saturated_ms = 30'000;
 
 VariantProcess::VariantProcess(const Variant &variant, const Inputs &inputs, const ChildOptions &options,
@@ -48,7 +48,8 @@ bool VariantProcess::round(const LoopParameters &parameters)
     return ask({Command::round, parameters}, parameters.warm_up_ns + parameters.measure_ns + 10'000'000'000);
 }
 
-// Whoever does not answer is ended, and the run goes on without it.
+// Sends the child a command and waits for the answer.  A child that does not answer in time is ended; the run continues
+// without it.
 bool VariantProcess::ask(const Command &command, int64_t allowed_ns)
 {
     const bool ok = process_.ask(command, allowed_ns).has_value();
@@ -56,7 +57,7 @@ bool VariantProcess::ask(const Command &command, int64_t allowed_ns)
     return ok;
 }
 
-// In the child, until its process is ended.
+// Called in the child: executes a command.
 void VariantProcess::obey(const Command &command)
 {
     switch (command.kind) {
@@ -71,7 +72,7 @@ void VariantProcess::obey(const Command &command)
 
 static void fault_in_heap()
 {
-    // As much as a flood keeps waiting, in objects of the size that it uses, so that later ones find mapped memory.
+    // As many objects as a flood keeps waiting, of its callbacks' size, so that later allocations find mapped memory.
     std::vector<void *> objects(100'000);
     for (void *&object : objects)
         object = std::memset(std::malloc(96), 0, 96);
@@ -79,7 +80,8 @@ static void fault_in_heap()
         std::free(object);
 }
 
-// Table 1 is of a machine with one CPU, and the console's must be the flood's: nothing of the process runs on another.
+// Table 1 is measured with one CPU, and the console shares the flood's CPU: then no thread of the process runs on
+// another CPU.
 std::vector<int> VariantProcess::other_cpus() const
 {
     return variant_.one_cpu() ? std::vector<int>{options_.loop_cpu} : options_.other_cpus;
@@ -113,7 +115,7 @@ void VariantProcess::set_up()
     limit_realtime_ms(variant_.part == Part::console ? saturated_ms : stuck_ms);
     if (variant_.one_cpu())
         pin_to_cpus({options_.loop_cpu});
-    // Freed memory stays with the process and grown memory grows by much: brk() and mmap() are not what is measured.
+    // Freed memory stays with the process, and it grows in large steps, so that brk() and mmap() are not measured.
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 64 << 20);
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
@@ -140,12 +142,12 @@ void VariantProcess::set_up()
         record_->wakes.touch();
     }
     loop_ = std::make_unique<DeadlineLoop>(peer, *workload_, *record_, explained ? options_.late_from_ns : 0);
-    // From here on this thread is the loop; what the back-end made before may run anywhere.
+    // From here on this thread is the loop; threads that the back-end created before may run on any CPU.
     pin_to_cpus({options_.loop_cpu});
 }
 
-// Time of one operation with nothing in the way: the median of many short tries, so that neither a warm cache nor a
-// disturbed moment decides.
+// Measures the time of one undisturbed operation: the median of many short attempts, so that neither a warm cache nor a
+// disturbance decides.
 void VariantProcess::run_calibration()
 {
     constexpr unsigned operations = 200, tries = 301;
@@ -169,7 +171,7 @@ void VariantProcess::run_calibration()
     record_->sum().work_ns_per_operation = static_cast<double>(median) / operations;
 }
 
-// What a round adds to the counters: the age in microseconds that 99 % of the batches did not exceed.
+// The age in microseconds that 99 % of a round's batches did not exceed, from the counters before and after it.
 static uint32_t age_p99(const PeerCounters &before, const PeerCounters &after)
 {
     uint64_t all = 0, seen = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// One process a variant: the library is configured afresh in it, and it runs rounds when told to.
+// The process of a variant: it configures the library anew and runs rounds on command.
 //
-// The parent stays an ordinary single thread that never uses the library, so that a fork copies nothing that matters.
+// The parent stays a single ordinary thread that never uses the library, so that a forked child inherits no state of
+// the library.
 #pragma once
 
 #include <memory>
@@ -18,14 +19,14 @@ namespace lab::latency
 
 struct ChildOptions {
     int loop_cpu = 0;
-    std::vector<int> other_cpus; // where the long reader runs, unless all runs on one CPU
-    PeerSettings settings;       // added to the policy's own
+    std::vector<int> other_cpus; // CPUs of the long reader, unless all threads run on one CPU
+    PeerSettings settings;       // added to the settings of the policy
     RouteParameters route;
     uint64_t seed = 1;
     bool keep_awake = true;
     int64_t reader_section_ns = 10'000'000;
     int64_t thread_period_ns = 1'000'000;
-    int64_t late_from_ns = 0; // samples later than this are recorded with what delayed them; 0: none are
+    int64_t late_from_ns = 0; // samples later than this are recorded with the cause of the delay; 0: none is recorded
 };
 
 class VariantProcess
@@ -33,7 +34,8 @@ class VariantProcess
   public:
     VariantProcess(const Variant &variant, const Inputs &inputs, const ChildOptions &options, std::size_t samples,
                    std::size_t milliseconds);
-    // Each waits for the child, no longer than a bound; false with error() when it failed, hung or died.
+    // Each call waits for the child for a bounded time.  Returns false and sets error() if the child failed, hung or
+    // died.
     bool start();
     bool calibrate();
     bool round(const LoopParameters &parameters);
@@ -46,7 +48,7 @@ class VariantProcess
     {
         return *record_;
     }
-    // Empty while it can go on.
+    // The reason why the child cannot continue; empty if it can.
     std::string error;
 
   private:
@@ -72,7 +74,7 @@ class VariantProcess
         return '!';
     }};
 
-    // In the child.
+    // Used in the child only.
     std::unique_ptr<Workload> workload_;
     std::unique_ptr<DeadlineLoop> loop_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Rows and verdicts of the console beside a flood.
+// The rows and verdicts of a console beside a flood.
 #include "latency/console_rows.h"
 
 #include <algorithm>
@@ -60,8 +60,8 @@ std::string longest_text(const ConsoleRow &row)
                        whole(row.answers), number(row.answer_ms_p50));
 }
 
-// A wait that the end of the round cut off shows nothing in favour of a policy: it only shows that a bar which it has
-// passed already is missed.
+// A wait that was still under way at the end of the round is no evidence for a policy.  If it was already longer than
+// the bar, the bar is missed.
 Outcome judge_longest(const ConsoleRow &row, double bar_ms, Outcome otherwise)
 {
     if (*row.longest_ms > bar_ms)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Denial of service: a flood that saturates the loop, beside an ordinary process on the same CPU, policy by policy.
+// Denial of service: a flood saturates the loop beside an ordinary process on the same CPU, under each policy.
 //
-// The document (2004, future work): a console should answer under an attack at full network speed; 100,000 packets a
-// second once stalled user space for 32 s.  Judged are the longest answer of the console, the backlog against the limit
-// at which the library pushes back, and the packets that were served and dropped.
+// The document (2004, future work) says that a console should answer under an attack at full network speed; 100,000
+// packets a second once stalled user space for 32 s.  Judged are the console's longest answer, the backlog against the
+// limit at which the library slows the producer down, and the packets that were served and dropped.
 #pragma once
 
 #include <vector>
@@ -17,9 +17,9 @@
 namespace lab::latency
 {
 
-constexpr double console_bar_ms = 100; // an answer that is felt as immediate
-// Without a flood an answer takes its CPU time.  A median beyond this means that the machine is busy with other work,
-// and nothing is judged.
+constexpr double console_bar_ms = 100; // an answer within this time seems immediate to a user
+// Without a flood an answer takes its CPU time only.  A larger median means that the machine is busy with other work;
+// then nothing is judged.
 constexpr double console_quiet_ms = 3 * Console::answer_cpu_ns / 1e6;
 
 struct ConsoleRow : Fields {
@@ -29,7 +29,7 @@ struct ConsoleRow : Fields {
     Number answer_ms_p50{*this, "answer_ms_p50", {0, "p50 ms"}};
     Text cut_mark{*this, nullptr, {0, ""}};
     Number longest_ms{*this, "longest_ms", {0, "longest ms"}};
-    Flag longest_cut{*this, "longest_cut"}; // the round ended before that answer did
+    Flag longest_cut{*this, "longest_cut"}; // the round ended before that answer arrived
     Count backlog_max{*this, "backlog_max", {0, "backlog"}};
     Flag backlog_cut{*this, "backlog_cut"};
     Text backlog_mark{*this, nullptr, {0, ""}};
@@ -43,7 +43,8 @@ struct ConsoleRow : Fields {
     Number measured_s{*this, "measured_s"};
 };
 
-// `operations`: of one event of work; arrivals that the loop could not take were of that many.
+// `operations`: the number of operations in one event of work; an arrival that the loop could not take counts as that
+// many packets dropped.
 ConsoleRow make_console_row(const Variant &variant, const VariantRecord &record,
                             const std::vector<ConsoleResult> &rounds, unsigned operations);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu latency`: what reclamation does to a deadline, policy by policy, on real work.
+// `rtrcu latency`: how much reclamation delays a deadline under each policy, with real workloads.
 #include "latency/experiment.h"
 
 #include <fmt/format.h>
@@ -23,12 +23,13 @@ void Latency::declare(Options &options)
     options.text("--loadfile", input_options_.loadfile, "dbench loadfile, or 'generated'");
     options.text("--geoip", input_options_.geoip, "tor geoip file, or 'generated'");
     options.flag("--other", other_, "the loop as SCHED_OTHER; needs no permission");
-    options.flag("--raised-threshold", raised_threshold_, "route: a garbage-collection threshold never reached");
+    options.flag("--raised-threshold", raised_threshold_,
+                 "route: with a garbage-collection threshold that is never reached");
     options.flag("--let-sleep", let_sleep_, "no spinner at idle priority on the loop's CPU");
     options.number("--work-us", work_us_, "length of one event of work", 1, 10'000);
     options.number("--probe-us", probe_us_, "period of the deadline probe", 20, 100'000);
     options.number("--reader-ms", reader_ms_, "length of the long reader's sections", 0, 1'000);
-    options.flag("--why", why_, "for each late sample, what delayed it, as a table of causes");
+    options.flag("--why", why_, "a table of causes: which work delayed each late sample");
     options.number("--late-us", late_us_, "with --why: lateness from which a sample is late", 1, 100'000);
     options.text("--out", out, "directory for latency.html");
 }
@@ -61,7 +62,7 @@ void Latency::prepare()
     plan_time();
 }
 
-// The console has one round, or as many as fit where it is alone.  Returns how long that takes.
+// The console gets one round, or as many as fit if nothing else is measured.  Returns the time that it takes.
 double Latency::plan_console(double seconds)
 {
     const auto variants = static_cast<double>(std::count_if(
@@ -74,7 +75,7 @@ double Latency::plan_console(double seconds)
     return a_round * rounds;
 }
 
-// As many rounds as leave three quarters of the time for measuring.
+// Chooses a number of rounds that leaves three quarters of the time for measuring.
 void Latency::plan_time()
 {
     rounds_.seconds = seconds_or(6, 62);
@@ -95,15 +96,15 @@ void Latency::plan_time()
     if (weights > 0)
         unit_s_ = std::max(0.02 * rounds_.planned, (rounds_.seconds - overheads_s - console_s) / weights);
     loop_.probe_period_ns = static_cast<int64_t>(probe_us_ * 1000);
-    // Not a multiple of the probe's period, nor near one: the two drift through every phase.
+    // The work's period is not close to a multiple of the probe's, so that all phase differences occur.
     loop_.work_period_ns = loop_.probe_period_ns * 108'607 / 100'003;
 }
 
 void Latency::print_plan() const
 {
     fmt::print(
-        "An event loop with a deadline serves real work over RCU; who runs the callbacks, and what does it do to the "
-        "deadline?\n\n");
+        "An event loop with a deadline serves real work over RCU: which thread runs the callbacks, and how does that "
+        "affect the deadline?\n\n");
     for (const std::string &note : notes_)
         fmt::print("  {}\n", note);
     fmt::print("  probe: due every {:g} µs; work: an event of about {:g} µs every {:.0f} µs; loop on CPU {} as {}\n",
@@ -137,7 +138,7 @@ void Latency::print_plan() const
 Registration add_latency(CLI::App &application)
 {
     return add_experiment<latency::Latency>(application, "latency",
-                                            "what reclamation does to a deadline, policy by policy");
+                                            "measure how much reclamation delays a deadline, for each policy");
 }
 
 } // namespace lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu latency` as an experiment: its options, its plan, its processes, its results.
+// The class of `rtrcu latency`: options, plan, processes, results.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,15 @@
 namespace lab::latency
 {
 
-// A round of a variant costs its companions' start and end and a warm-up beside its measured time.
+// The time that a variant's turn needs beside its measurement: start and end of its threads, and a warm-up.
 constexpr double turn_overhead_s = 0.03;
-// Table 1: events of work for each arrival, each in a turn of its own.
+// The events of work in each arrival of Table 1; each is served in an iteration of its own.
 constexpr unsigned table1_events = 3;
-// Console: work for each arrival, as a share of the time to the next; more than one saturates the loop.
+// The work of each arrival beside the console, as a share of the time between arrivals; more than one saturates the
+// loop.
 constexpr double console_load = 1.25;
-// Longer than the kernel keeps a real-time thread running without a break: it leaves 50 ms of each second to others.
+// A console round is longer than a second, of which the kernel reserves 50 ms for ordinary threads if real-time threads
+// never sleep.
 constexpr double console_round_s = 1.2, console_quick_s = 0.25;
 
 class Latency : public Experiment
@@ -56,7 +58,8 @@ class Latency : public Experiment
         return has_rounds(process) && process->variant().part == Part::rows;
     }
 
-    // A variant takes part in one round out of so many: Table 1, whose spread is judged, in all.
+    // A variant takes part in one round out of this many; variants of Table 1, whose spread is judged, take part in
+    // all.
     unsigned every_of(const Variant &variant) const
     {
         switch (variant.part) {
@@ -109,13 +112,13 @@ class Latency : public Experiment
     std::vector<Variant> plan_;
     ChildOptions child_;
     LoopParameters loop_;
-    std::vector<uint64_t> interrupts_; // what one takes from whatever runs, before and after the measurement
+    std::vector<uint64_t> interrupts_; // duration of an interrupt, measured before and after the experiment
     Rounds rounds_{"measuring"};
     unsigned every_ = 1, console_every_ = 1;
-    double unit_s_ = 0; // measured time of weight 1
+    double unit_s_ = 0; // measured time of a variant with weight 1
     std::vector<Process> processes_;
     std::vector<unsigned> operations_an_event_;       // of each process
-    std::vector<std::vector<ConsoleResult>> console_; // of each process, by round
+    std::vector<std::vector<ConsoleResult>> console_; // for each process, by round
     std::vector<InterruptingRow> interrupting_;
     std::string interrupting_error_;
 };

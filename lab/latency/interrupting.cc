@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The walks, the signal, and what must follow.
+// The interrupted walks, the signal handler, and the checks of the result.
 #include "latency/interrupting.h"
 
 #include <rtrcu/rcu.h>
@@ -21,8 +21,9 @@ namespace
 constexpr unsigned walk_count = 1000, buckets = 64;
 
 struct Combination {
-    const char *reader;  // "rcu_read_lock_bh()", ... or outside: the signal arrives between two walks
-    const char *updater; // the name without its arguments
+    const char *reader;  // the reader's functions, such as "rcu_read_lock_bh()"; "outside" if the signal arrives
+                         // between two walks
+    const char *updater; // the function's name without its arguments
     bool bh, handler_form, qsbr, outside;
 };
 
@@ -42,14 +43,14 @@ struct Counts {
 class SignalSync;
 using Cache = RouteCache<SignalSync>;
 
-// What the handler needs; the process has one walk at a time.
+// State of the signal handler.  The process makes one walk at a time.
 struct Walk {
     const Combination *combination;
     Cache *cache;
-    uint32_t destination; // of the entry that the walk has reached
+    uint32_t destination; // destination of the entry that the walk has reached
     bool armed;
     uint64_t deleted, reclaimed, under_reader;
-    RetiredHead *inside; // the entry that the walk stands on
+    RetiredHead *inside; // the entry at which the walk is
 } walk;
 
 void reclaim(RetiredHead *head)
@@ -58,7 +59,7 @@ void reclaim(RetiredHead *head)
     walk.under_reader += head == walk.inside;
 }
 
-// Sections around lookups; a signal at the first entry of an armed walk.
+// Sections around lookups, and a signal at the first entry of a walk that was selected for it.
 class SignalSync
 {
   public:
@@ -129,7 +130,8 @@ uint32_t destination_of(const PrefixTable &prefixes, unsigned i)
 void walk_once(Cache &cache, uint32_t destination, unsigned now)
 {
     RouteStatistics statistics;
-    (void)cache.route(destination, now, statistics); // in the cache, by a walk that is not interrupted or by a miss
+    // This look-up, which no signal interrupts, brings the route into the cache.
+    (void)cache.route(destination, now, statistics);
     walk.destination = destination;
     walk.armed = true;
     (void)cache.route(destination, now, statistics);
@@ -140,16 +142,17 @@ void walk_once(Cache &cache, uint32_t destination, unsigned now)
         rcu_quiescent_state();
 }
 
-// In the child.
+// Called in the child.
 void run_walks(const Combination &combination, const PrefixTable &prefixes, Counts &counts)
 {
     rtrcu_register_thread(combination.qsbr ? RTRCU_QSBR : 0);
-    if (combination.bh) { // the thread's readers use it from the beginning
+    if (combination.bh) { // the thread's readers use this kind from the beginning
         rcu_read_lock_bh();
         rcu_read_unlock_bh();
     }
     SignalSync sync;
-    auto &cache = *new Cache(prefixes, buckets, SIZE_MAX / 2, sync); // kept: marked entries are never freed
+    auto &cache = *new Cache(prefixes, buckets, SIZE_MAX / 2,
+                             sync); // a limit that is never reached: marked entries are not freed
     walk = {&combination, &cache, 0, false, 0, 0, 0, nullptr};
     struct sigaction action {
     };
@@ -221,7 +224,7 @@ Verdicts judge_interrupting(const std::vector<InterruptingRow> &rows)
                                 figures(*row)});
         else if (combination.outside)
             verdicts.push_back({all && *row->at_once == *row->deleted ? Outcome::held : Outcome::failed,
-                                "a signal between two walks under rcu_read_lock_bh() has its callback run at once",
+                                "a signal between two walks under rcu_read_lock_bh() has its callback run immediately",
                                 figures(*row)});
         else
             verdicts.push_back(

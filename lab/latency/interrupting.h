@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// An updater that interrupts a reader: a signal deletes the route that the thread is walking over, and hands it to
-// call_rcu_rt() or call_rcu_rt_handler() (2004: the reason for rcu_read_lock_bh()).
+// An updater that interrupts a reader: a signal handler deletes the route that the thread is reading, and passes it to
+// call_rcu_rt() or call_rcu_rt_handler() (the reason for rcu_read_lock_bh() in 2004).
 //
-// The signal is raised at the entry, so that every walk is the case in question.  A route is marked when its callback
-// runs, and freed at the end, so that a walk which finds its entry reclaimed counts it and does no harm.
+// The signal is raised at the entry, so that every walk tests this case.  The callback only marks a route; it is freed
+// at
+// the end. So a walk that finds its entry reclaimed can count this and continue.
 #pragma once
 
 #include <string>
@@ -28,7 +29,7 @@ struct InterruptingRow : Fields {
     Count left{*this, "never_reclaimed"};
 };
 
-// One row for each combination, each in a process of its own.  A combination that fails to run has empty counts, and
+// One row for each combination, each in a process of its own.  A combination that could not run has no counts, and
 // `error` says why.
 std::vector<InterruptingRow> run_interrupting(const PrefixTable &prefixes, std::string &error);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The table of policies and the plan over it.
+// The table of policies, and the plan made from it.
 #include "latency/plan.h"
 
 #include <algorithm>
@@ -18,13 +18,13 @@ const std::vector<PolicyRow> &policy_table()
         {"unbounded",
          &rtrcu_peer,
          {{"policy", "unbounded"}},
-         "the loop runs all ready callbacks at once, as Linux 2.6.0 did"},
+         "the loop runs all ready callbacks without a limit, as Linux 2.6.0 did"},
         {"inline",
          &rtrcu_peer,
          {{"policy", "inline"}},
          "the loop runs them within a budget and up to its next deadline",
          true},
-        {"daemon", &rtrcu_peer, {{"policy", "daemon"}}, "a preemptible daemon a CPU runs them", true},
+        {"daemon", &rtrcu_peer, {{"policy", "daemon"}}, "one preemptible daemon per CPU runs them", true},
         {"krcud",
          &rtrcu_peer,
          {{"policy", "krcud"}, {"krcud_nice", "-19"}},
@@ -32,12 +32,12 @@ const std::vector<PolicyRow> &policy_table()
         {"krcud-always",
          &rtrcu_peer,
          {{"policy", "krcud"}, {"krcud_when", "always"}, {"krcud_nice", "-19"}},
-         "the same, whether real-time work waits or not"},
+         "as krcud, whether or not real-time work waits"},
         {"krcud-0",
          &rtrcu_peer,
          {{"policy", "krcud"}, {"bhlimit", "0"}, {"krcud_nice", "-19"}},
-         "the same with bhlimit 0: no daemon, the loop runs everything"},
-        // As proposed: a limit and a rest, and nothing that lifts the limit when the backlog grows.
+         "as krcud with bhlimit 0: no daemon, the loop runs all callbacks"},
+        // As proposed in 2004: a limit and a pause.  Nothing raises the limit when the backlog grows.
         {"throttle",
          &rtrcu_peer,
          {{"policy", "throttle"}, {"maxbatch", "256"}, {"plugticks", "1"}, {"qhimark", "1000000000"}},
@@ -45,11 +45,11 @@ const std::vector<PolicyRow> &policy_table()
         {"throttle-16",
          &rtrcu_peer,
          {{"policy", "throttle"}, {"maxbatch", "16"}, {"plugticks", "0"}, {"qhimark", "1000000000"}},
-         "UseLinux 2004, as it was measured: 16 in the loop, and on at its next pass"},
+         "UseLinux 2004, as measured there: 16 in the loop, the next ones at its next pass"},
         {"direct",
          &rtrcu_direct_peer,
          {{"policy", "inline"}},
-         "UseLinux 2004: at once, where the loop is the only reader; no long reader beside it"},
+         "UseLinux 2004: immediately, while the loop is the only reader; without the long reader"},
         {"liburcu", &urcu_memb_peer, {}, "liburcu-memb, its call_rcu thread runs them"},
     };
     return table;
@@ -93,8 +93,8 @@ static bool is_one_of(const std::string &name, const std::vector<std::string> &n
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// In units of the time that 10,000 samples need: the p99.99 of the deadline policy is judged over all workloads, the
-// p99.9 of the cures in the flood.  Other rows are judged by counts, and their p99.9 needs a longer run.
+// In units of the time for 10,000 samples: the p99.99 of the deadline policy is judged over all workloads, the p99.9 of
+// the cures in the flood.  Other rows are judged by counts; their p99.9 would need a longer run.
 static double weight_of(const std::string &workload, const std::string &policy, const PlanOptions &options)
 {
     if (!options.judge_tail || !options.policies.empty())
@@ -129,7 +129,7 @@ static bool check_names(const PlanOptions &options, std::string &error)
 static void plan_rows(const PlanOptions &options, const std::string &workload, std::vector<Variant> &plan)
 {
     std::vector<std::string> policies = options.policies.empty() ? default_policies(workload) : options.policies;
-    // Without the floor no latency means anything.
+    // Latencies are judged relative to the floor, so it is always measured.
     if (!is_one_of("none", policies))
         policies.insert(policies.begin(), "none");
     for (const std::string &policy : policies) {
@@ -143,7 +143,7 @@ static void plan_rows(const PlanOptions &options, const std::string &workload, s
         plan.push_back({workload, find_policy("inline"), 0, false, secondary_weight});
 }
 
-// The paper's table is of dbench; the route cache is the other of its two offenders.
+// The paper's table is about dbench; the route cache is the paper's other cause of long delays.
 static void plan_table1(const PlanOptions &options, const std::string &workload, std::vector<Variant> &plan)
 {
     if (!options.policies.empty() || !is_one_of(workload, {"dcache", "route"}))
@@ -154,7 +154,7 @@ static void plan_table1(const PlanOptions &options, const std::string &workload,
         plan.push_back({workload, find_policy(policy), 0, options.fifo, secondary_weight, Part::table1});
 }
 
-// The floor is a console without a flood: objects that are never reclaimed would only fill the memory.
+// The floor is a console without a flood, because objects that are never reclaimed would only fill the memory.
 static void plan_console(const PlanOptions &options, std::vector<Variant> &plan)
 {
     std::vector<std::string> policies = options.policies;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The variants of the latency experiment: which workload over which back-end and policy, for how long.
+// The variants of the latency experiment: workload, back-end, policy, and duration.
 #pragma once
 
 #include <string>
@@ -15,26 +15,26 @@ struct PolicyRow {
     const Peer *peer;
     PeerSettings settings;
     const char *what;
-    bool push_back = false; // the flood honours the library's limit; the documents' call_rcu() had none
+    bool push_back = false; // the flood respects the library's limit; the documents' call_rcu() had none
 };
 
 // Every policy that this build can run.
 const std::vector<PolicyRow> &policy_table();
 const PolicyRow *find_policy(const std::string &name);
 
-// What a variant is for.
+// The purpose of a variant.
 enum class Part {
     rows,    // a row of the experiment's tables
-    table1,  // a row of the paper's Table 1: everything on one CPU, as on the paper's machine
+    table1,  // a row of the paper's Table 1: all threads on one CPU, as on the paper's machine
     console, // a flood that never ends, beside an ordinary process on the same CPU
 };
 
 struct Variant {
     std::string workload; // dcache, route, both, flood, console
     const PolicyRow *policy;
-    uint64_t burst; // flood: callbacks that one grace period makes ready
+    uint64_t burst; // flood: the number of callbacks that one grace period makes ready
     bool fifo;
-    double weight; // share of the measured time
+    double weight; // relative share of the measured time
     Part part = Part::rows;
 
     std::string label() const;
@@ -44,23 +44,23 @@ struct Variant {
     }
 };
 
-// The cures of Table 1, and ours beside them; unbounded is its stock kernel.
+// The cures of Table 1 and our policies; unbounded is its stock kernel.
 extern const std::vector<std::string> table1_policies;
 
 constexpr uint64_t flood_burst = 30'000;
-// Callbacks after one grace period in the documents: under load, and the same made larger.
+// Callbacks that one grace period makes ready: in the documents, under load; and a larger number.
 constexpr uint64_t smaller_bursts[] = {1'660, 10'000};
 
 struct PlanOptions {
     std::vector<std::string> workloads; // empty: all
-    std::vector<std::string> policies;  // empty: those that the workload is about
-    bool fifo = true;                   // false: every row as SCHED_OTHER
-    bool compare_other = true;          // one row more as SCHED_OTHER
-    bool judge_tail = true;             // rows whose p99.9 and p99.99 are judged get the time that these need
+    std::vector<std::string> policies;  // empty: the policies that belong to the workload
+    bool fifo = true;                   // false: every row runs as SCHED_OTHER
+    bool compare_other = true;          // one additional row runs as SCHED_OTHER
+    bool judge_tail = true;             // rows whose p99.9 and p99.99 are judged get the time that this needs
     PeerSettings settings;              // added to those of each policy of this library
 };
 
-// False with a message for a name that does not exist.
+// Returns false and sets a message if a name does not exist.
 bool make_plan(const PlanOptions &options, std::vector<Variant> &plan, std::string &error);
 
 } // namespace lab::latency

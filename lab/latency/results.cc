@@ -10,7 +10,7 @@
 namespace lab::latency
 {
 
-// The kernel leaves 5 % of a CPU to ordinary threads: a loop that takes the rest is stopped, whatever its policy.
+// The kernel reserves 5 % of a CPU for ordinary threads: a loop that uses the rest is stopped under any policy.
 static constexpr double saturated = 0.93;
 static const char *const saturated_text = "the kernel stops it for 50 ms of each second, which is its p99 and not the "
                                           "policy's doing (kernel.sched_rt_runtime_us, or the fair server)";
@@ -80,7 +80,7 @@ void Latency::print_rows() const
         "The callbacks' part of it, microseconds.  gp: callbacks that one grace period made ready; ns: time of "
         "one; over: from the probe's\ndue time to the end of the batch then running; share: the callbacks' own "
         "time of that, without timer interrupts;\nlate: callbacks begun after the probe was due; direct, refused: "
-        "callbacks run at once, and those that were queued instead.\nA timer interrupt takes {} µs of CPU time "
+        "callbacks run immediately, and those that were queued instead.\nA timer interrupt takes {} µs of CPU time "
         "from the thread that it interrupts (p50; p95 {}).\n\n{}\n",
         interrupt_us(0.5), interrupt_us(0.95), rows_table(rows, reclaimed));
     for (const Row &row : rows)
@@ -107,7 +107,7 @@ void Latency::print_interrupting() const
         return;
     fmt::print(
         "An updater that interrupts: a signal deletes the route that the thread is walking over.  refused: queued, "
-        "not run at once.\n\n{}\n",
+        "not run immediately.\n\n{}\n",
         table_text<InterruptingRow>(0, interrupting_));
 }
 
@@ -178,7 +178,7 @@ Verdicts Latency::judge(bool times)
     return verdicts;
 }
 
-// Rows of another kind, apart from those of the experiment's tables.
+// Adds rows of another kind to the document, in a list separate from the experiment's tables.
 template <class R> static void add_list(Document &document, const char *name, const std::vector<R> &rows)
 {
     Json &list = document.json()[name] = Json::array();

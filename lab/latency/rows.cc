@@ -41,7 +41,7 @@ static void fill_lateness(Row &row, const Samples &late)
     row.max_us = micro(late.max());
 }
 
-// The largest backlog, and whether a round ended at it.
+// The largest backlog, and whether a round ended with it.
 static void fill_backlog(Row &row, const VariantRecord &record)
 {
     const uint64_t most = record.sum().backlog_max;
@@ -64,7 +64,7 @@ static void fill_callbacks(Row &row, const Variant &variant, const VariantRecord
     row.callbacks_per_gp_p50 = scaled(a_gp.quantile_of_few(0.5));
     row.callbacks_per_gp_max = scaled(a_gp.max());
     row.batch_max = scaled(batches.max());
-    // Where callbacks run at once, what lies between two of them is work.
+    // If callbacks run immediately, the time between two of them is the program's work.
     if (sum.callback_ns > 0 && variant.policy->peer != &none_peer && !variant.policy->peer->single_reader)
         row.callback_ns = sum.callback_ns;
     fill_backlog(row, record);
@@ -110,7 +110,7 @@ static void fill_overrun(Row &row, const VariantRecord &record)
         scaled(collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_callbacks; }).max());
 }
 
-// Of the control, microseconds.
+// The p99 of each of the control's rounds, in microseconds.
 static std::vector<double> round_p99s(const VariantRecord &record)
 {
     const std::size_t rounds = record.sum().rounds, each = rounds == 0 ? 0 : record.thread.count() / rounds;
@@ -162,7 +162,7 @@ Row make_row(const Variant &variant, const VariantRecord &record, const std::str
     if (probe == "loop") {
         fill_overrun(row, record);
     } else {
-        // A machine that stops for milliseconds spoils a few rounds, not the median over them.
+        // A machine that stops for milliseconds spoils a few rounds, but not the median over the rounds.
         row.each_p99_us = round_p99s(record);
         row.round_p99_us = median(row.each_p99_us);
     }
@@ -173,7 +173,7 @@ Row make_row(const Variant &variant, const VariantRecord &record, const std::str
 const Row *find_row(const std::vector<Row> &rows, const std::string &workload, const std::string &policy,
                     const std::string &probe, uint64_t burst)
 {
-    // A row that was compared as SCHED_OTHER comes last and is never the one that is meant, unless there is no other.
+    // A row that was compared as SCHED_OTHER comes last; it is found only if there is no other.
     const Row *found = nullptr;
     for (const Row &row : rows) {
         bool same = row.workload == workload && row.policy == policy && row.probe == probe;
@@ -240,7 +240,7 @@ VariantCurve make_curve(const Variant &variant, const VariantRecord &record)
     curve.burst = variant.burst;
     curve.fifo = variant.fifo;
     curve.cdf = loop_lateness(record).cdf(curve_points, 1e-3);
-    // The largest of each stretch: a spike is the point of the plot.
+    // The largest value of each stretch, because the plot must show the spikes.
     const std::size_t count = record.backlog.count(), stretch = count / backlog_points + 1;
     for (std::size_t i = 0; i < count; i += stretch) {
         BacklogSample peak = record.backlog[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The rows of the latency experiment: figures from what each variant recorded.
+// The rows of the latency experiment, computed from the records of each variant.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 namespace lab::latency
 {
 
-constexpr int lateness = 0, reclaimed = 1; // the tables
+constexpr int lateness = 0, reclaimed = 1; // the tables in which rows are shown
 
-// One row: a variant under one of the two probes.  Times in microseconds unless the name says otherwise.
+// One row: a variant measured by one of the two probes.  Times are in microseconds unless the name says otherwise.
 struct Row : Fields {
     Text label{*this, nullptr, {every_table, "workload, policy"}};
     Text workload{*this, "workload"}, policy{*this, "policy"}, probe{*this, "probe"}, scheduling{*this, "scheduling"};
@@ -26,7 +26,7 @@ struct Row : Fields {
     Number max_us{*this, "max_us", {lateness, "max"}};
     Number floor_p99_us{*this, "floor_p99_us", {lateness, "floor p99"}};
     Number floor_p999_us{*this, "floor_p999_us", {lateness, "p99.9"}};
-    // Of the control: p99 of a round, the median over the rounds.
+    // For the control: the p99 of each round, and the median of these.
     Number round_p99_us{*this, "round_p99_us"}, floor_round_p99_us{*this, "floor_round_p99_us"};
     Number control_p99_us{*this, nullptr, {lateness, "control p99"}};
     Count callbacks{*this, "callbacks", {reclaimed, "callbacks"}};
@@ -40,42 +40,44 @@ struct Row : Fields {
     Number overrun_cpu_us_p999{*this, "overrun_cpu_us_p999"};
     Number overrun_cpu_us_p9999{*this, "overrun_cpu_us_p9999"};
     Number overrun_cpu_us_max{*this, "overrun_cpu_us_max"};
-    // Of the due times that a batch ran into, the 95th percentile: nearly a whole batch.
+    // The 95th percentile over the due times that a batch ran into: nearly a whole batch.
     Number overrun_cpu_us_full{*this, "overrun_cpu_us_full"}, callback_share_us_full{*this, "callback_share_us_full"};
-    // The callbacks' own share of a sample's lateness, without timer interrupts: an upper bound.
+    // The part of a sample's delay that the callbacks themselves took, without timer interrupts: an upper bound.
     Number callback_share_us_p99{*this, "callback_share_us_p99"};
     Number callback_share_us_p999{*this, "callback_share_us_p999", {reclaimed, "share p99.9"}};
     Number callback_share_us_p9999{*this, "callback_share_us_p9999", {reclaimed, "p99.99"}};
     Number callback_share_us_max{*this, "callback_share_us_max", {reclaimed, "max"}};
     Count overrun_callbacks_max{*this, "overrun_callbacks_max", {reclaimed, "late"}};
     Count backlog_max{*this, "backlog_max", {reclaimed, "backlog"}};
-    // The backlog was at its largest when a round ended: where it would have ended is not known.
+    // The backlog was still growing when a round ended, so its real maximum is not known.
     Flag backlog_cut{*this, "backlog_cut"};
     Text backlog_mark{*this, nullptr, {reclaimed, ""}};
-    Count backlog_limit{*this, "backlog_limit"}; // where the producer is pushed back: qmax
+    Count backlog_limit{*this, "backlog_limit"}; // the backlog at which the producer is slowed down: qmax
     Count callbacks_direct{*this, "callbacks_direct", {reclaimed, "direct"}};
     Count direct_refused{*this, "direct_refused", {reclaimed, "refused"}};
     Number utilisation{*this, "utilisation", {lateness, "util", "{:.0f} %", 100}};
     Number ops_per_s{*this, "ops_per_s", {lateness, "kops/s", nullptr, 1e-3}};
     Number ops_per_loop_cpu_s{*this, "ops_per_loop_cpu_s"}, process_cpus{*this, "process_cpus"};
-    // Operations a second of CPU time of the loop and of the back-end's own threads, and the CPUs that these use.
+    // ops_per_cpu_s: operations per second of CPU time, counting the loop and the back-end's threads.  The field after
+    // it: the number of CPUs that the back-end's threads use.
     Number ops_per_cpu_s{*this, "ops_per_cpu_s", {lateness, "kops/CPU s", nullptr, 1e-3}};
     Number helper_cpus{*this, "helper_cpus"};
     Count grace_periods{*this, "grace_periods"}, deadline_stops{*this, "deadline_stops"};
     Count budget_stops{*this, "budget_stops"}, over_qmax{*this, "over_qmax"}, limit_raised{*this, "limit_raised"};
     Count bursts{*this, "bursts"}, work_events_lost{*this, "work_events_lost"}, rounds{*this, "rounds"};
 
-    // Of each round, for verdicts that need a spread.
+    // The value of each round, for verdicts that need a spread.
     std::vector<double> each_ops_per_cpu_s, each_p99_us;
 };
 
-// What the page draws of a variant.
+// The curve that the page draws for a variant.
 struct VariantCurve : Fields {
     Text label{*this, "label"}, workload{*this, "workload"}, policy{*this, "policy"};
     Count burst{*this, "burst"};
     Flag fifo{*this, "fifo"};
     Curve cdf{*this, "cdf"}, backlog{*this, "backlog"}, invocations{*this, "invocations"};
-    // The 100 ms around the worst sample, milliseconds: from and to, with the number of callbacks where there are any.
+    // The 100 ms around the worst sample, in milliseconds: begin and end of each span, and the number of callbacks if
+    // there are any.
     Number traced_late_us{*this, "traced_late_us"};
     Curve deadlines{*this, "deadlines"}, sections{*this, "sections"};
     Numbers grace_periods{*this, "grace_periods"}; // seen by the loop
@@ -83,11 +85,12 @@ struct VariantCurve : Fields {
     lab::Counts batch_callbacks{*this, "batch_callbacks"}, helper_callbacks{*this, "helper_callbacks"};
 };
 
-// The row of a variant under probe "loop" or "thread".
+// Returns the row of a variant under probe "loop" or "thread".
 Row make_row(const Variant &variant, const VariantRecord &record, const std::string &probe);
 VariantCurve make_curve(const Variant &variant, const VariantRecord &record);
 
-// Fill in what other rows say: the floor, which is the same workload and probe with policy none, and the control.
+// Copies figures from other rows into each row: those of its floor (same workload and probe, policy none), and of its
+// control.
 void fill_floors(std::vector<Row> &rows);
 
 const Row *find_row(const std::vector<Row> &rows, const std::string &workload, const std::string &policy,
@@ -96,7 +99,7 @@ const Row *find_row(const std::vector<Row> &rows, const std::string &workload, c
 Samples loop_lateness(const VariantRecord &record);
 Samples callback_share(const VariantRecord &record);
 
-// The loop's rows as a table for the terminal.
+// Returns the loop's rows as a table for the terminal.
 std::string rows_table(const std::vector<Row> &rows, int which);
 
 } // namespace lab::latency

@@ -12,7 +12,7 @@ namespace lab::latency
 bool Latency::measure()
 {
     measure_interrupts();
-    // Of the route cache, where the paper has it; counts, in a moment.
+    // Counted on the route cache, as in the paper.  This takes a moment only.
     if (std::any_of(plan_.begin(), plan_.end(), [](const Variant &one) { return one.workload == "route"; }))
         interrupting_ = run_interrupting(inputs_.prefixes, interrupting_error_);
     bool complete = start_processes();
@@ -47,14 +47,14 @@ bool Latency::start_processes()
     return play(once, turns);
 }
 
-// The share of work is the same for all variants of a workload: measured once, where nothing is reclaimed.
+// The amount of work is the same for all variants of a workload, so it is measured once, without reclamation.
 void Latency::calibrate()
 {
     operations_an_event_.assign(processes_.size(), 0);
     for (std::size_t i = 0; i < processes_.size(); i++) {
         VariantProcess &process = *processes_[i];
         const std::string &workload = process.variant().workload;
-        // The console's floor has no flood; its flood is measured before it begins, with the first policy.
+        // The console's floor has no flood.  The flood is calibrated before it begins, with the first policy.
         const bool console = process.variant().part == Part::console;
         const bool floor = process.variant().policy->peer == &none_peer;
         if (operations_an_event_[i] != 0 || floor == console || !process.calibrate())
@@ -75,7 +75,7 @@ LoopParameters Latency::parameters_of(std::size_t process, double seconds) const
     const Variant &variant = processes_[process]->variant();
     const bool no_flood = variant.part == Part::console && variant.policy->peer == &none_peer;
     parameters.operations_an_event = no_flood ? 0 : std::max(1u, operations_an_event_[process]);
-    // The paper's machine was under heavy load.
+    // The paper's machine was heavily loaded, so several events arrive at once.
     parameters.events_an_arrival = variant.part == Part::table1 ? table1_events : 1;
     parameters.measure_ns = static_cast<int64_t>(seconds * 1e9);
     return parameters;

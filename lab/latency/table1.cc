@@ -46,7 +46,7 @@ std::vector<const Table1Row *> find_cures(const std::vector<Table1Row> &rows, co
 
 using Each = std::vector<double> Table1Row::*;
 
-// Several comparisons share one error of 5 %.
+// The confidence level of each of several comparisons that together have an error of 5 %.
 double level_for(std::size_t comparisons)
 {
     return 1 - 0.05 / static_cast<double>(std::max<std::size_t>(comparisons, 1));
@@ -57,7 +57,7 @@ std::string too_few(const Table1Row &row)
     return too_few_rounds(row.each_late_us.size());
 }
 
-// Every cure is better than stock, by more than the spread.
+// Every cure must be better than stock by more than the spread.
 Verdict judge_stock(const Table1Row &stock, const std::vector<const Table1Row *> &found, Each each,
                     const std::string &what, bool judge_times)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Table 1 of the paper of 2004: stock RCU and its cures under dbench, on one CPU.
 //
-// The figure is the largest lateness of a round, as amlat's is the largest of a run: the median over the rounds and its
-// bootstrap interval.  Beside it stands the callbacks' own share.
+// As amlat reports the largest lateness of a run, the figure is the largest lateness of a round: its median over the
+// rounds, with the bootstrap interval.  The next column is the callbacks' own part of it.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 namespace lab::latency
 {
 
-constexpr double table1_goal_us = 250; // what the paper aimed at, and did not reach
+constexpr double table1_goal_us = 250; // the paper's goal, which it did not reach
 
 struct Table1Row : Fields {
     Text label{*this, nullptr, {0, "workload, policy"}};
@@ -35,12 +35,12 @@ struct Table1Row : Fields {
     Number utilisation{*this, "utilisation", {0, "util", "{:.0f} %", 100}};
     Count samples{*this, "samples"}, rounds{*this, "rounds", {0, "rounds"}};
 
-    // Of each round, microseconds: the largest lateness, and the largest share.
+    // The values of each round, in microseconds: the largest lateness, and the callbacks' largest part.
     std::vector<double> each_late_us, each_share_us;
 };
 
 Table1Row make_table1_row(const Variant &variant, const VariantRecord &record);
-// Medians and intervals from the rounds.
+// Computes medians and intervals from the values of the rounds.
 void fill_intervals(Table1Row &row);
 
 Verdicts judge_table1(const std::vector<Table1Row> &rows, bool judge_times);

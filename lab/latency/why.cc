@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// From late samples to causes, rows and verdicts.
+// Assigns causes to late samples, and makes rows and verdicts of them.
 #include "latency/why.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr std::size_t at(Cause cause)
     return static_cast<std::size_t>(cause);
 }
 
-// What is left of a lateness, and who took of it.
+// Divides the lateness of a sample among its causes.
 class Allotment
 {
   public:
@@ -45,7 +45,7 @@ class Allotment
     Shares shares_{};
 };
 
-// A usual time is a median: up to twice as long is still usual.
+// The usual time is a median: a time up to twice as long is still usual.
 constexpr double usual_times = 2;
 
 uint64_t count_main(const LateSummary &variant, Cause cause)
@@ -97,7 +97,7 @@ std::string too_few(uint64_t late)
     return fmt::format("{} late samples of the {} that this needs", whole(static_cast<double>(late)), late_least);
 }
 
-// Of a policy of this project: callbacks delay no sample by much, all workloads together.
+// Judges a policy of this project: callbacks delay no sample by much, over all workloads together.
 void judge_ours(const std::vector<LateSummary> &variants, const std::string &policy, bool times, Verdicts &verdicts)
 {
     uint64_t samples = 0, mainly = 0;
@@ -122,7 +122,7 @@ void judge_ours(const std::vector<LateSummary> &variants, const std::string &pol
                         claim, figures});
 }
 
-// Of the samples that miss the paper's goal.
+// Adds the verdict on the unbounded flood: callbacks are the main cause of most samples later than table1_goal_us.
 void judge_stock(const std::vector<LateSummary> &variants, bool times, Verdicts &verdicts)
 {
     for (const LateSummary &variant : variants) {
@@ -144,7 +144,7 @@ void judge_stock(const std::vector<LateSummary> &variants, bool times, Verdicts 
     }
 }
 
-// The patch of 2004: what is not RCU's "looks like consecutive interrupts at inopportune moments".
+// The patch of 2004: delays that RCU does not cause look like "consecutive interrupts at inopportune moments".
 void judge_interrupts(const std::vector<LateSummary> &variants, bool times, Verdicts &verdicts)
 {
     uint64_t others = 0, several = 0;
@@ -203,7 +203,7 @@ const char *cause_name(Cause cause)
                                                 "page faults",
                                                 "callbacks",
                                                 "timer interrupts",
-                                                "the library beside callbacks",
+                                                "the library, apart from callbacks",
                                                 "the loop's own work",
                                                 "timer and wake-up",
                                                 "not explained"};
@@ -217,7 +217,7 @@ Shares explain(const LateSample &sample, const UsualTimes &usual)
     const double elsewhere = std::min<double>(sample.waited_ns, sample.callbacks_elsewhere * usual.callback_ns);
     late.take(Cause::callbacks_elsewhere, elsewhere);
     late.take(sample.involuntary != 0 ? Cause::switches : Cause::waiting, sample.waited_ns - elsewhere);
-    // A page that is read from a disk blocks as a lock does.
+    // reading a page from a disk blocks the thread as a lock does
     late.take(sample.major_faults != 0 ? Cause::faults : Cause::lock, sample.blocked_ns);
     late.take(Cause::faults, sample.faults * usual.fault_ns);
     late.take(Cause::callbacks, sample.own_ns);

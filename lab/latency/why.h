@@ -2,8 +2,8 @@
 // `rtrcu latency --why`: the cause of each late sample, with its share of the lateness.
 //
 // The paper of 2004 works "on tools to help identify the remaining problematic components"; the patch of 2004 blames
-// consecutive interrupts.  Shares are given in the order of the causes below, each at most what is left of the
-// lateness: first what the kernel and the callback meter measured, then what is a count times a usual time.
+// consecutive interrupts.  Causes get their shares in the order below, and each gets at most the lateness that is left:
+// first the times that the kernel and the callback meter measured, then estimates (a count times a usual time).
 #pragma once
 
 #include <array>
@@ -19,37 +19,38 @@ namespace lab::latency
 {
 
 constexpr double late_default_us = 50;
-// Readings of two clocks differ by as much without a cause: a smaller share does not count as one.
+// Two clocks can differ by this much without a cause, so a smaller share is ignored.
 constexpr uint32_t share_least_ns = 2000;
-// At most what the instrument may take of the loop's time.
+// The largest part of the loop's time that the measurement itself may take.
 constexpr double instrument_bar = 0.05;
-// Fewer late samples than this show nothing.
+// Fewer late samples than this prove nothing.
 constexpr uint64_t late_least = 30;
-// The share of all lateness that the causes must explain, and how many samples callbacks may be the main cause of.
+// The part of all lateness that the causes must explain, and the part of the samples whose main cause may be
+// callbacks.
 constexpr double explained_bar = 0.9, callbacks_main_bar = 1e-4;
 
 enum class Cause {
-    stolen,              // by the host: on a CPU that did not run
+    stolen,              // by the host: the virtual CPU did not run
     callbacks_elsewhere, // ready to run, while other threads ran callbacks on the loop's CPU
     switches,            // preempted by another thread
     waiting,             // ready to run after a wake-up, while another thread ran
-    lock,                // asleep inside a turn without a page to wait for
+    lock,                // asleep inside an iteration, but not for a page
     faults,
-    callbacks,  // the loop's own
-    interrupts, // of the loop's timers
+    callbacks,  // callbacks that the loop ran
+    interrupts, // interrupts of the loop's timers
     library,    // the rest of the call that runs callbacks
     work,       // the loop's own event of work
-    wake_up,    // the loop slept: timer interrupt and wake-up, as usual
+    wake_up,    // the loop slept: the usual time of timer interrupt and wake-up
     not_explained,
 };
 constexpr std::size_t cause_count = static_cast<std::size_t>(Cause::not_explained) + 1;
 const char *cause_name(Cause cause);
 
-// What is usual, nanoseconds.
+// The usual durations, in nanoseconds.
 struct UsualTimes {
     double interrupt_ns = 0, fault_ns = 0, callback_ns = 0, wake_ns = 0, work_ns = 0;
 };
-using Shares = std::array<uint32_t, cause_count>; // nanoseconds, together the lateness
+using Shares = std::array<uint32_t, cause_count>; // nanoseconds; their sum is the lateness
 
 Shares explain(const LateSample &sample, const UsualTimes &usual);
 
@@ -57,10 +58,11 @@ Shares explain(const LateSample &sample, const UsualTimes &usual);
 struct LateSummary {
     std::string label, workload, policy;
     bool fifo = true;
-    uint64_t samples = 0; // late or not
+    uint64_t samples = 0; // all samples, late or not
     std::vector<Shares> late;
-    uint64_t several_interrupts = 0; // late, not mainly by callbacks, with two timer interrupts or more
-    uint64_t others = 0;             // late, not mainly by callbacks
+    uint64_t several_interrupts = 0; // late samples with at least two timer interrupts, whose main cause is not
+                                     // callbacks
+    uint64_t others = 0;             // late samples whose main cause is not callbacks
     uint64_t readings = 0, readings_ns = 0, wall_ns = 0;
     bool stolen_is_known = true, waiting_is_known = true;
 };
@@ -73,8 +75,8 @@ struct WhyRow : Fields {
     Text cause{*this, "cause", {0, "cause"}};
     Count samples{*this, "samples"};
     Count late{*this, "late", {0, "late"}};
-    Count with_cause{*this, "late_with_cause", {0, "with it"}}; // a share of share_least_ns or more
-    Count main{*this, "late_mainly", {0, "mainly"}};            // the largest share
+    Count with_cause{*this, "late_with_cause", {0, "with it"}}; // samples with a share of at least share_least_ns
+    Count main{*this, "late_mainly", {0, "mainly"}};            // samples of which it has the largest share
     Number share_us_p50{*this, "share_us_p50", {0, "share p50"}};
     Number share_us_max{*this, "share_us_max", {0, "max"}};
     Number of_lateness{*this, "of_lateness", {0, "of all", "{:.1f} %", 100}};
@@ -83,11 +85,11 @@ struct WhyRow : Fields {
 struct InstrumentRow : Fields {
     Count readings{*this, "readings"};
     Number reading_ns{*this, "reading_ns"};
-    Number of_loop_time{*this, "of_loop_time"}; // of wall time
+    Number of_loop_time{*this, "of_loop_time"}; // as a share of wall time
     Flag stolen_is_known{*this, "stolen_is_known"}, waiting_is_known{*this, "waiting_is_known"};
 };
 
-// A row for each cause of a variant that has a sample, and for "not explained" always.
+// A row for each cause that a sample of the variant has, and always one for "not explained".
 std::vector<WhyRow> make_why_rows(const std::vector<LateSummary> &variants);
 InstrumentRow make_instrument_row(const std::vector<LateSummary> &variants);
 std::string why_text(const std::vector<LateSummary> &variants, double late_us);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The child's frame, and the parent's watch over it: a socket or a pipe that ends when the child does.
+// The child's main function, and how the parent watches it: by a socket or a pipe that closes when the child ends.
 #include "machine/child.h"
 
 #include <fcntl.h>
@@ -41,10 +41,10 @@ std::string late(int64_t allowed_ns)
     return fmt::format("no end within {:.1f} s; the process was killed", static_cast<double>(allowed_ns) / 1e9);
 }
 
-// A message or a part of a stream; nothing at its end.  -1 when the time is up.
+// Receives a message, or part of a stream; empty at its end.  Returns -1 if the time runs out.
 ssize_t receive(int descriptor, int64_t end_ns, char *bytes, std::size_t size)
 {
-    for (;;) { // ends with the child or the time
+    for (;;) { // ends when the child ends or the time runs out
         pollfd readable{descriptor, POLLIN, 0};
         const int64_t left_ms = (end_ns - now_ns()) / 1'000'000;
         const int ready = left_ms < 0 ? 0 : poll(&readable, 1, static_cast<int>(left_ms) + 1);
@@ -58,7 +58,7 @@ ssize_t receive(int descriptor, int64_t end_ns, char *bytes, std::size_t size)
     }
 }
 
-// The child's end of `ends` is the second one.
+// Forks.  The child's end of `ends` is the second one.
 pid_t fork_child(const int (&ends)[2])
 {
     fflush(nullptr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Work in a process of its own, in bounded time: a server that obeys requests, one piece of work, another program.
+// Work in a process of its own, in bounded time: a server that answers requests, one piece of work, another program.
 //
-// A forked child begins afresh, since its parent has no other threads and has not used the library.  What is large goes
-// through memory that both share.
+// A forked child can start clean, because its parent has no other threads and has not used the library.  Large data is
+// passed through shared memory.
 #pragma once
 
 #include <sys/types.h>
@@ -19,11 +19,11 @@
 namespace lab
 {
 
-// A process that obeys one request after the other.  It is made by the first.
+// A process that answers requests one after another.  The first request creates it.
 class Child
 {
   public:
-    // In the child; what it throws becomes the error.
+    // Called in the child.  The text of an exception becomes the error.
     using Obey = std::function<void(std::string_view request, std::string &answer)>;
     explicit Child(Obey obey) : obey_(std::move(obey))
     {
@@ -35,7 +35,8 @@ class Child
     Child(const Child &) = delete;
     Child &operator=(const Child &) = delete;
 
-    // False with error() when the child failed, died, or took longer than `allowed_ns`; then it is ended.
+    // Returns false and sets error() if the child failed, died, or took longer than `allowed_ns`; the child is then
+    // ended.
     bool ask(std::string_view request, std::string &answer, int64_t allowed_ns);
     void end();
     const std::string &error() const
@@ -53,7 +54,7 @@ class Child
     int socket_ = -1;
 };
 
-// The same with types that are copied as bytes.
+// The same for types that are copied as bytes.
 template <class Request, class Answer> class Server
 {
     static_assert(std::is_trivially_copyable_v<Request> && std::is_trivially_copyable_v<Answer>);
@@ -91,10 +92,10 @@ template <class Request, class Answer> class Server
     Child child_;
 };
 
-// One piece of work in a child that ends with it.
+// Does one piece of work in a child, which then ends.
 bool run_in_child(const std::function<void()> &work, int64_t allowed_ns, std::string &error);
 
-// Runs a program, its path first, with what it writes on standard output as `output`.  Ctrl-C does not reach it.
+// Runs a program, whose path is the first word.  `output` gets its standard output.  Ctrl-C does not reach it.
 bool run_program(const std::vector<std::string> &words, int64_t allowed_ns, std::string &output, std::string &error);
 
 } // namespace lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Reads machine facts from the kernel; nothing here changes anything.
+// Reads facts about the machine from the kernel, and changes nothing.
 #include "machine/machine.h"
 
 #include <linux/membarrier.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What can be known of the machine: CPUs, kernel, what it permits, and how noisy its timers are.
+// Facts about the machine: CPUs, kernel, permissions, and the noise of its timers.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ struct Machine {
     std::string architecture;
     std::string kernel;
     bool preempt_rt = false;
-    std::string hypervisor; // "none" where the CPU says nothing
+    std::string hypervisor; // "none" if the CPU names none
     std::string clock_source;
     std::vector<int> cpus_allowed;
     int64_t memory_mb = 0;
     bool membarrier_expedited = false;
     bool rseq = false;
     bool realtime_permitted = false;
-    std::string realtime_limits; // throttling, as the kernel states it
+    std::string realtime_limits; // the kernel's settings of real-time throttling
     int64_t clock_resolution_ns = 0;
     int64_t clock_read_ns = 0;
     int64_t thread_cpu_read_ns = 0;
@@ -29,15 +29,16 @@ struct Machine {
 
 Machine read_machine();
 
-// Is it a PREEMPT_RT kernel?  By the text of /sys/kernel/realtime, which older ones have, and the version of uname(2).
+// Returns true on a PREEMPT_RT kernel, judged by the text of /sys/kernel/realtime, which older kernels have, and by the
+// version from uname(2).
 bool is_preempt_rt(const std::string &realtime_file, const std::string &version);
 
-// Lateness of a sleep to an absolute time, in nanoseconds: the floor under every latency measured on this machine.
-// Runs on `cpu` for `seconds`; as SCHED_FIFO where permitted and asked for.
+// Lateness of a sleep to an absolute time, in nanoseconds: no latency on this machine can be lower.  Runs on `cpu` for
+// `seconds`; as SCHED_FIFO if requested and permitted.
 std::vector<uint64_t> timer_floor(int cpu, double seconds, int64_t period_ns, int fifo_priority);
 
-// What a timer interrupt takes from a thread that runs, nanoseconds: gaps in the time of a spinning thread on `cpu`.
-// The kernel adds it to that thread's CPU time.
+// The time that a timer interrupt takes from a running thread, in nanoseconds: the gaps that a spinning thread on `cpu`
+// sees.  The kernel adds this time to the thread's CPU time.
 std::vector<uint64_t> interrupt_cost(int cpu, double seconds, int fifo_priority);
 
 } // namespace lab

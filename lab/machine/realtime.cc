@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Scheduling classes, affinity and limits, over the kernel's calls.
+// Scheduling classes, affinity and limits, set by system calls.
 #include "machine/realtime.h"
 
 #include <sched.h>
@@ -33,7 +33,7 @@ void pin_to_cpus(const std::vector<int> &cpus, pid_t thread)
     sched_setaffinity(thread, sizeof(set), &set);
 }
 
-// Threads that the caller makes later, knowingly or through a library, begin as ordinary ones.
+// Threads that the caller creates later, directly or in a library, begin as ordinary threads.
 bool enter_fifo(int priority)
 {
     sched_param parameter{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Scheduling of the lab's own threads: CPUs, SCHED_FIFO at low priorities, and the limits that keep a mistake from
-// taking the machine away.
+// Scheduling of the lab's own threads: CPUs, SCHED_FIFO at low priorities, and limits, so that a mistake does not block
+// the machine.
 #pragma once
 
 #include <pthread.h>
@@ -16,22 +16,22 @@ constexpr int loop_priority = 10;         // the event loop
 constexpr int thread_probe_priority = 20; // the control beside it
 
 std::vector<int> cpus_allowed();
-// A thread by its kernel number, the caller if 0.  Nothing changes where there are no CPUs, or the kernel refuses.
+// Binds a thread, by its kernel id; 0: the caller.  Does nothing if `cpus` is empty or the kernel refuses.
 void pin_to_cpus(const std::vector<int> &cpus, pid_t thread = 0);
 
-// May this process use SCHED_FIFO?  Tried on a thread of its own; leaves nothing behind.
+// Returns true if this process may use SCHED_FIFO.  It tries this in a temporary thread, without lasting effect.
 bool realtime_permitted();
-// Why not, and what to do, in one sentence.
+// Returns the reason why it may not, with advice, in one sentence.
 std::string realtime_refusal();
 
-// The calling thread's class.  enter_fifo() says whether the kernel agreed.
+// Sets the calling thread's class.  enter_fifo() returns false if the kernel refuses.
 bool enter_fifo(int priority);
 void enter_other();
 void enter_idle();
-// Another thread, from SCHED_IDLE to the lowest real-time priority, or to SCHED_OTHER where that is refused.
+// Moves another thread from SCHED_IDLE to the lowest real-time priority, or to SCHED_OTHER if that is refused.
 void raise_above_idle(pthread_t thread);
 
-// A real-time thread of this process that runs for `ms` without once sleeping is killed by the kernel.
+// The kernel kills this process if one of its real-time threads runs for `ms` without sleeping.
 void limit_realtime_ms(int ms);
 
 } // namespace lab

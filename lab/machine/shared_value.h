@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// One value that a forked child fills and its parent reads, even when the child is ended early.
+// A value that a forked child writes and its parent reads, even if the child is ended early.
 #pragma once
 
 #include <sys/mman.h>

@@ -19,7 +19,8 @@
 namespace lab
 {
 
-// A software counter of the calling thread.  It counts the same with exclude_kernel, which ordinary users must set.
+// A software counter of the calling thread.  The count is the same with exclude_kernel, which ordinary users must
+// set.
 static int open_task_clock()
 {
     perf_event_attr attributes{};
@@ -47,14 +48,14 @@ ThreadCounts ThreadCounters::read() const
 {
     ThreadCounts counts;
     counts.at_ns = now_ns();
-    // The two clocks are compared: nothing else stands between their reads.
+    // The two clocks are compared, so they are read directly after each other.
     uint64_t occupied = 0;
     counts.cpu_ns = thread_cpu_ns();
     const bool known = task_clock_ >= 0 && ::read(task_clock_, &occupied, sizeof(occupied)) == sizeof(occupied);
     counts.occupied_ns = known ? static_cast<int64_t>(occupied) : counts.cpu_ns;
     char text[96];
     const ssize_t length = schedstat_ >= 0 ? pread(schedstat_, text, sizeof(text) - 1, 0) : -1;
-    if (length > 0) { // "time on a CPU, time runnable, times on a CPU"
+    if (length > 0) { // The text: "time on a CPU, time runnable, times on a CPU".
         text[length] = '\0';
         char *second = nullptr;
         (void)std::strtoll(text, &second, 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Threads from /proc, their clocks from the kernel's numbering of clocks.
+// Lists threads from /proc, and reads their clocks by the kernel's numbering of clock ids.
 #include "machine/threads.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ std::vector<pid_t> threads_but(const std::vector<pid_t> &left_out)
 
 int64_t thread_cpu_ns_of(pid_t thread)
 {
-    // As pthread_getcpuclockid() makes it: a clock of a thread, by what the scheduler has counted.
+    // The clock id that pthread_getcpuclockid() returns: a thread's CPU time as the scheduler counts it.
     constexpr clockid_t per_thread = 4, scheduled = 2;
     const clockid_t clock = static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3) | per_thread | scheduled;
     timespec now{};

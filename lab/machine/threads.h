@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// CPU time of this process's threads, one by one: those that a library makes have no other name.
+// The CPU time of single threads of this process, by their kernel ids: a library's threads have no other handle.
 #pragma once
 
 #include <sys/types.h>
@@ -11,11 +11,11 @@
 namespace lab
 {
 
-// The threads that the process has now, without those that are named.
+// Returns the threads that the process has now, except those listed.
 std::vector<pid_t> threads_but(const std::vector<pid_t> &left_out);
 
-// CPU time of a thread of this process so far; 0 where it has ended.  Exact also while it runs on another CPU, unlike
-// the clock of the process, which lags by up to a tick for each such thread.
+// Returns the CPU time so far of a thread of this process; 0 if it has ended.  Exact even while the thread runs on
+// another CPU, unlike the process's clock, which can lag by a tick for each such thread.
 int64_t thread_cpu_ns_of(pid_t thread);
 
 } // namespace lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The callback meter's slow halves.
+// The callback meter's code for the less frequent cases.
 #include "measure/callback_meter.h"
 
 #include <sched.h>
@@ -13,14 +13,14 @@ CallbackMeter callback_meter;
 constinit StampLog callback_stamps;
 thread_local bool CallbackMeter::on_loop = false;
 
-// From here to the due time every callback is stamped.
+// Within this time before the due time every callback is stamped.
 constexpr int64_t near_ns = 2000;
-// An interval with a timer interrupt is longer than the others by this much, at least.
+// An interval with a timer interrupt is at least this much longer than the others.
 constexpr int64_t interrupted_ns = 1000;
-// Longer than this a callback is not the callback but a preemption, or the end of a batch.
+// A longer interval is a preemption, or the end of a batch, not a callback.
 constexpr double longest_callback_ns = 5000;
 
-// The next expiry after `now_ns` of a timer that first expired at `first_ns`.
+// Returns the first expiry after `now_ns` of a timer that first expired at `first_ns`.
 static int64_t next_expiry(int64_t first_ns, int64_t period_ns, int64_t now_ns)
 {
     return period_ns <= 0 || now_ns < first_ns ? first_ns : now_ns + period_ns - (now_ns - first_ns) % period_ns;
@@ -36,7 +36,7 @@ void CallbackMeter::begin_call(int64_t due_ns, bool with_cpu, const LoopTimers &
     if (with_cpu)
         cpu_at_begin_ = thread_cpu_ns();
     begin_ns_ = now_ns();
-    // Both clocks are read here, so their drift has no longer than one call to show.
+    // Both clocks are read here, so their drift is that of one call only.
     const uint64_t now = cycles_now();
     auto cycles = [](int64_t ns) {
         return static_cast<uint64_t>(static_cast<double>(std::max<int64_t>(ns, 0)) * cycles_per_ns());
@@ -52,8 +52,8 @@ void CallbackMeter::begin_call(int64_t due_ns, bool with_cpu, const LoopTimers &
     share_begun_ = first_of_call_;
 }
 
-// CPU time behind the due time.  Exact behind the first late stamp; what ran between the last stamp before the due time
-// and that one gets its share by count.
+// Returns the CPU time that callbacks took after the due time.  It is exact after the first late stamp.  The time
+// between the last stamp before the due time and the first one after it is divided by the number of callbacks.
 int64_t CallbackMeter::late_cpu_share(const BatchRecord &record, int64_t cpu_now) const
 {
     int64_t each = record.cpu_ns / static_cast<int64_t>(std::max<uint64_t>(record.callbacks, 1));
@@ -72,7 +72,7 @@ BatchRecord CallbackMeter::end_call(int64_t due_ns)
     record.cpu_ns = cpu_now - (with_cpu_ ? cpu_at_begin_ : 0);
     if (record.end_ns > due_ns)
         record.late_callbacks = invoked_on_loop() - on_time_;
-    // A batch whose callbacks all began in time ended in time: what came after it is the machine's.
+    // If all callbacks of a batch began in time, it also ended in time: any further delay is due to the machine.
     if (record.late_callbacks != 0) {
         record.late_ns = record.end_ns - std::max(due_ns, record.begin_ns);
         record.late_cpu_ns = late_cpu_share(record, cpu_now);

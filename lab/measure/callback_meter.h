@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Counts callbacks as they begin, on the event loop's thread and elsewhere, and knows which began after a due time.
+// Counts callbacks as they begin, on the event loop's thread and elsewhere, and finds those that begin after a due
+// time.
 //
-// A stamp costs about 11 ns, a callback about 30: so only every fourth callback is stamped, and each one while the due
-// time is near.  What lies between the last stamp before the due time and the first after it counts as begun after it:
-// counts of late callbacks are upper bounds, at most three too high.
+// A stamp costs about 11 ns, a callback about 30. So only every fourth callback is stamped, but each one while the due
+// time is near.  Callbacks between the last stamp before the due time and the first one after it count as begun after
+// it.
+// So counts of late callbacks are upper bounds, at most three too high.
 #pragma once
 
 #include <atomic>
@@ -18,19 +20,20 @@ namespace lab
 
 constexpr uint64_t callback_stamp_stride = 4;
 
-// What one call that may run callbacks did.
+// Measurements of one call that may run callbacks.
 struct BatchRecord {
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
     int64_t cpu_ns = 0; // thread CPU time
     uint64_t callbacks = 0;
     uint64_t late_callbacks = 0; // begun after the due time: an upper bound
-    int64_t late_ns = 0;         // from the due time, or the begin if that is later, to the end
+    int64_t late_ns = 0;         // from the due time to the end; from the begin to the end if the batch began later
+                                 // than the due time
     int64_t late_cpu_ns = 0;     // the same in thread CPU time: an upper bound
-    int64_t own_ns = 0;          // the callbacks' own share of it: late_share.h
+    int64_t own_ns = 0;          // the part of late_cpu_ns that the callbacks themselves took: late_share.h
 };
 
-// The loop's timers, whose interrupts fall into batches.
+// The loop's timers, whose interrupts may interrupt batches.
 struct LoopTimers {
     int64_t probe_period_ns = 0;
     int64_t work_first_ns = 0, work_period_ns = 0;
@@ -39,7 +42,7 @@ struct LoopTimers {
 class CallbackMeter
 {
   public:
-    // The calling thread is the event loop: its callbacks are counted apart.
+    // Makes the calling thread the event loop, whose callbacks are counted separately.
     void attach_loop()
     {
         on_loop = true;
@@ -49,7 +52,7 @@ class CallbackMeter
         on_loop = false;
     }
 
-    // Every callback calls this first.
+    // Every callback must call this first.
     void callback_begins()
     {
         if (on_loop)
@@ -58,12 +61,12 @@ class CallbackMeter
             begins_elsewhere();
     }
 
-    // The loop brackets the call that may run callbacks.  `with_cpu`: also read the thread's CPU clock, which costs a
-    // system call on each side.
+    // Called by the loop before and after a call that may run callbacks.  `with_cpu`: also read the thread's CPU clock,
+    // which costs a system call each time.
     void begin_call(int64_t due_ns, bool with_cpu, const LoopTimers &timers = {});
     BatchRecord end_call(int64_t due_ns);
 
-    // Callbacks begun so far; any thread may ask, and may get a number that is a little old.
+    // Callbacks begun so far.  Any thread may call it; the value may be slightly old.
     uint64_t invoked() const
     {
         return invoked_on_loop() + invoked_elsewhere_.load(std::memory_order_relaxed);
@@ -72,8 +75,8 @@ class CallbackMeter
     {
         return invoked_loop_.load(std::memory_order_relaxed);
     }
-    // Of those that other threads ran, how many ran on a CPU that was named by watch_cpu(): by every fourth of each
-    // thread.
+    // The number of callbacks that other threads ran on the CPU set by watch_cpu(), estimated from every fourth
+    // callback of each thread.
     void watch_cpu(int cpu)
     {
         watched_cpu_.store(cpu, std::memory_order_relaxed);
@@ -82,7 +85,7 @@ class CallbackMeter
     {
         return invoked_on_watched_.load(std::memory_order_relaxed);
     }
-    // Mean time of a callback, from stamps that follow each other without a break; 0 when there was none.
+    // Mean time of a callback, from stamps of consecutive callbacks; 0 if there are none.
     double callback_ns() const;
     void reset_callback_ns();
 
@@ -102,13 +105,13 @@ class CallbackMeter
             on_time_ = begun;
         else if (cpu_at_late_stamp_ < 0 && with_cpu_)
             cpu_at_late_stamp_ = thread_cpu_ns();
-        due_is_near_ = due_cycles_ - now < near_cycles_; // wraps where it has passed
+        due_is_near_ = due_cycles_ - now < near_cycles_; // wraps around if the due time has passed
         share_.stamp(now, begun - share_begun_);
         share_begun_ = begun;
         last_stamp_.next(now, begun, *this);
     }
 
-    // The time of callbacks, from one stamp of a thread to its next.
+    // The callbacks between two consecutive stamps of a thread, and their time.
     struct Stamp {
         uint64_t cycles = 0, begun = 0;
         void next(uint64_t now, uint64_t now_begun, CallbackMeter &meter);
@@ -117,8 +120,8 @@ class CallbackMeter
 
     static thread_local bool on_loop;
 
-    std::atomic<uint64_t> invoked_loop_{0}; // written by the loop alone
-    // Loop thread only.
+    std::atomic<uint64_t> invoked_loop_{0}; // written only by the loop
+    // Used by the loop's thread only.
     uint64_t due_cycles_ = 0;
     uint64_t on_time_ = 0;       // callbacks known to have begun before the due time
     uint64_t first_of_call_ = 0; // invoked_loop_ when the call began
@@ -130,9 +133,9 @@ class CallbackMeter
     uint64_t near_cycles_ = 0;
     Stamp last_stamp_;
     LateShare share_;
-    uint64_t share_begun_ = 0; // callbacks begun at its last stamp
+    uint64_t share_begun_ = 0; // callbacks begun at the last stamp
 
-    // Any thread.
+    // Used by any thread.
     std::atomic<uint64_t> invoked_elsewhere_{0};
     std::atomic<int> watched_cpu_{-1};
     std::atomic<uint64_t> invoked_on_watched_{0};
@@ -140,7 +143,7 @@ class CallbackMeter
     std::atomic<uint64_t> timed_callbacks_{0};
 };
 
-// One a process: callbacks get nothing but their head.
+// One for each process, because a callback gets only its head.
 extern CallbackMeter callback_meter;
 // The stamps of callbacks on other threads than the loop.
 extern constinit StampLog callback_stamps;

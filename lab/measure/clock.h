@@ -32,7 +32,7 @@ inline int64_t process_cpu_ns()
     return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-// A counter of constant rate.  It may be read a little early or late: it stamps callbacks, it orders nothing.
+// A counter of constant rate.  The CPU may read it a little early or late, so it stamps callbacks and orders nothing.
 inline uint64_t cycles_now()
 {
 #if defined(__x86_64__)
@@ -46,7 +46,7 @@ inline uint64_t cycles_now()
 #endif
 }
 
-// Cycles a nanosecond, found once by watching both clocks for two milliseconds.
+// Returns the cycles per nanosecond, found once by reading both clocks for two milliseconds.
 double cycles_per_ns();
 
 inline timespec to_timespec(int64_t ns)
@@ -54,7 +54,7 @@ inline timespec to_timespec(int64_t ns)
     return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
 }
 
-// Sleep for a while; for companions and parents, never as synchronisation.
+// Sleeps for a while; for companions and parents, never as synchronisation.
 inline void pause_ns(int64_t ns)
 {
     timespec duration = to_timespec(ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A figure of a result: a number that a run may have been too short, or the machine unable, to give.
+// A figure of a result; it is missing if the run was too short or the machine cannot measure it.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +27,13 @@ inline Figure ratio(double part, double whole)
     return whole > 0 ? Figure(part / whole) : std::nullopt;
 }
 
-// By how much `after` is more than `before`, in per cent of `before`.
+// Returns the increase from `before` to `after`, in per cent of `before`.
 inline Figure diff_pct(const Figure &before, const Figure &after)
 {
     return before && after && *before != 0 ? Figure(100 * (*after - *before) / *before) : std::nullopt;
 }
 
-// The upper median, and half the distance between the quartiles in per cent of it.
+// Return the upper median, and half the distance between the quartiles in per cent of it.
 inline Figure median(std::vector<double> values)
 {
     if (values.empty())

@@ -9,7 +9,8 @@
 namespace lab
 {
 
-// Counts in `bins` bins of equal width in log(value) between low and high; what lies outside is put into the end bins.
+// Returns the counts in `bins` bins of equal width in log(value), between low and high.  Values outside count in the
+// first or last bin.
 inline std::vector<double> log_histogram(const std::vector<uint64_t> &values, double low, double high, unsigned bins)
 {
     namespace bh = boost::histogram;

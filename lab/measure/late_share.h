@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The callbacks' own share of a delay: the time after a due time that they took themselves, without timer interrupts.
+// The callbacks' own part of a delay: the time that callbacks took after a due time, without timer interrupts.
 //
-// The loop's timers expire at known times, the due time among them, and each takes an interrupt whose time the kernel
-// books on the loop's thread.  The intervals between stamps are charged to the callbacks in full, except that after
-// each expiry one interval that is longer than usual is taken for the one with the interrupt: it is charged what the
-// longest other interval of this batch took, for each callback.  Interrupts of other kinds and stolen time stay
-// charged to the callbacks: the share is an upper bound.
+// The loop's timers, and so the due time, expire at known times. Each causes an interrupt, whose time the kernel counts
+// as the loop's.  The intervals between stamps are charged to the callbacks in full, with one exception: after each
+// expiry, one interval that is longer than usual is assumed to contain the interrupt. It is charged, for each callback,
+// the time of the longest other interval in this batch.  Other interrupts and stolen time stay charged to the
+// callbacks, so the result is an upper bound.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace lab
 class LateShare
 {
   public:
-    // Expiries of one timer, in cycles; period 0: there is none.
+    // The expiries of one timer, in cycles; period 0: there is no timer.
     struct Timer {
         uint64_t next = 0, period = 0;
         unsigned expired(uint64_t now)
@@ -30,7 +30,7 @@ class LateShare
         }
     };
 
-    // `slack`: an interval is longer than usual when it exceeds twice the longest other one by this much.
+    // `slack`: an interval is longer than usual if it exceeds twice the longest other one by at least this.
     void begin(uint64_t now, uint64_t due, uint64_t slack, Timer probe, Timer work)
     {
         last_ = now;
@@ -43,7 +43,7 @@ class LateShare
         usual_before_ = usual();
         longest_ = 0;
     }
-    // A callback begins, or the batch ends; so many began since the last stamp.
+    // A callback begins, or the batch ends; `callbacks` have begun since the last stamp.
     void stamp(uint64_t now, uint64_t callbacks)
     {
         const uint64_t count = std::max<uint64_t>(callbacks, 1);
@@ -77,9 +77,10 @@ class LateShare
 
     uint64_t last_ = 0, due_ = 0, slack_ = 0;
     Timer probe_, work_;
-    unsigned expected_ = 0; // expiries whose interrupt has not been found
+    unsigned expected_ = 0; // expiries whose interrupt has not been found yet
     uint64_t own_ = 0;
-    uint64_t longest_ = 0, usual_before_ = 0; // a callback's share of an interval: of this batch, of the last
+    uint64_t longest_ = 0,
+             usual_before_ = 0; // longest interval divided by its callbacks: in this batch, and in the batch before
 };
 
 } // namespace lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Exact quantiles: the nearest-rank definition over sorted samples.
+// Exact quantiles by nearest rank over sorted samples.
 #include "measure/quantile.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::optional<uint64_t> Samples::quantile_of_few(double quantile) const
 {
     if (values_.empty())
         return std::nullopt;
-    // A rank of 989.9999999 is meant to be 990: a hair is taken off before rounding up.
+    // A rank of 989.9999999 should be 990, so a tiny amount is subtracted before rounding up.
     double exact = quantile * static_cast<double>(values_.size());
     auto rank = static_cast<std::size_t>(std::ceil(exact - 1e-9 * exact));
     rank = std::clamp<std::size_t>(rank, 1, values_.size());
@@ -58,7 +58,7 @@ std::vector<std::pair<double, double>> Samples::cdf(std::size_t points, double s
     if (values_.empty() || points < 2)
         return curve;
     const auto size = static_cast<double>(values_.size());
-    // Ranks are spaced evenly in log(share above), so the tail, where the story is, keeps every sample.
+    // Ranks are evenly spaced in log(share above), so that every sample of the tail is kept.
     std::size_t previous = 0;
     for (std::size_t i = 0; i < points; i++) {
         double above = std::pow(size, -static_cast<double>(i) / static_cast<double>(points - 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Exact quantiles of samples that are kept whole, and the rule for how many samples a quantile needs.
+// Exact quantiles of complete sets of samples, and the number of samples that a quantile needs.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace lab
 {
 
-// How many samples a quantile needs before it is worth printing: ten beyond it, as a rule of thumb; 1/(1-q) * 10.
+// The number of samples that a quantile needs before it is printed: 1/(1-q) * 10, so that about ten lie beyond it.
 std::size_t samples_needed(double quantile);
 
 class Samples
@@ -24,15 +24,15 @@ class Samples
     {
         return values_.size();
     }
-    // The smallest sample that at least `quantile` of all samples do not exceed.  Nothing where the samples are too
-    // few.
+    // Returns the smallest sample that is not exceeded by at least `quantile` of all samples.  Empty if there are too
+    // few samples.
     std::optional<uint64_t> quantile(double quantile) const;
-    // The same without asking for many samples: for counts of events that are rare by nature.
+    // The same without a minimum number of samples, for events that are rare by nature.
     std::optional<uint64_t> quantile_of_few(double quantile) const;
     std::optional<uint64_t> max() const;
     double mean() const;
-    // Points (value times `scale`, share of samples at or below it) for a plot: dense at the upper end, at most so
-    // many of them.
+    // Returns at most `points` points of a plot, densest at the upper end: a value times `scale`, and the share of
+    // samples at or below it.
     std::vector<std::pair<double, double>> cdf(std::size_t points, double scale = 1) const;
     const std::vector<uint64_t> &sorted() const
     {

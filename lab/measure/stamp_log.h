@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// When callbacks began on other threads than the loop, for the timeline of a round.
+// The times at which callbacks began on threads other than the loop, for the timeline of a round.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace lab
 {
 
-// Any thread notes stamps of cycles_now(), in no order; one thread empties the log and reads it.
+// Any thread may add stamps of cycles_now(), in any order.  One thread reads and empties the log.
 class StampLog
 {
   public:
@@ -26,7 +26,7 @@ class StampLog
     {
         noted_.store(0, std::memory_order_relaxed);
     }
-    // Stamps were dropped.
+    // Returns true if stamps were dropped.
     bool overflowed() const
     {
         return noted_.load(std::memory_order_relaxed) > capacity;
@@ -35,7 +35,7 @@ class StampLog
     {
         return overflowed() ? capacity : noted_.load(std::memory_order_relaxed);
     }
-    // A stamp that is being noted right now may still be an older one.
+    // A stamp that another thread is adding now may still have its previous value.
     uint64_t operator[](std::size_t at) const
     {
         return stamps_[at].load(std::memory_order_relaxed);

@@ -14,14 +14,15 @@ namespace lab::overhead
 namespace
 {
 
-// Variants that do the same work miss the cache as often; more than this apart and the figures are about other work.
+// Variants that do the same work have the same number of cache misses.  If they differ by more than this, their figures
+// are not comparable.
 constexpr double same_work_within = 1.15;
 constexpr const char *rare = "rare", *frequent = "frequent";
 
-// A figure of one row against that of another, in the same environment, round by round.
+// A figure of one row compared with that of another row in the same environment, round by round.
 struct Compared {
     const Row *before = nullptr, *after = nullptr;
-    std::vector<double> before_rounds, after_rounds; // of rounds that have both
+    std::vector<double> before_rounds, after_rounds; // of the rounds that have both figures
     std::optional<Interval> ratio;
 };
 
@@ -52,14 +53,14 @@ std::string text_of(const Compared &compared)
                        change_text(compared.ratio, compared.after_rounds.size()));
 }
 
-// How much a comparison by samples of the profile rests on.
+// The number of profile samples on which a comparison is based.
 struct Evidence {
     double samples = 0;
     bool enough() const
     {
         return samples >= samples_to_judge;
     }
-    // Empty where they are enough.
+    // The note on missing samples; empty if there are enough.
     std::string text(const char *where) const
     {
         return enough() ? ""
@@ -68,7 +69,7 @@ struct Evidence {
     }
 };
 
-// The lesser number of the two rows; 0 where a row or its number is missing.
+// The smaller of the two rows' numbers; 0 if a row or its number is missing.
 Evidence evidence_of(const Compared &compared, Count Row::*samples)
 {
     if (compared.before == nullptr || compared.after == nullptr)
@@ -82,7 +83,7 @@ std::string cpu_text(const CheckInput &input, const char *environment, const std
     return text_of(compare(input, environment, base, engine, &RoundFigures::cpu_ns));
 }
 
-// All CPU time of the default driver, with the free() of callbacks and the library's threads.
+// The total CPU time with the default driver, including free() in callbacks and the library's threads.
 void judge_cpu(const CheckInput &input, const char *environment, const char *claim, Outcome otherwise,
                Verdicts &verdicts)
 {
@@ -101,7 +102,8 @@ std::vector<const Row *> frequent_rows(const CheckInput &input)
     return rows;
 }
 
-// Inside the bound on both sides, outside on one, or neither, where the spread covers it.
+// Held: the ratio is within the bound on both sides.  Missed: it is outside on one.  Not judged: its interval includes
+// the bound.
 Outcome judge_near(const Interval &ratio, double within)
 {
     if (ratio.low > within || ratio.high < 1 / within)
@@ -109,8 +111,8 @@ Outcome judge_near(const Interval &ratio, double within)
     return ratio.low >= 1 / within && ratio.high <= within ? Outcome::held : Outcome::not_judged;
 }
 
-// The worst of the variants against the first, round by round: the cache of a variant that has hardly run has not
-// settled, so a short round says little.
+// Compares the worst variant with the first, round by round.  Short rounds are not comparable: they end before the
+// variant's cache is in its steady state.
 void judge_rounds_of_work(const CheckInput &input, const std::vector<const Row *> &rows, const std::string &claim,
                           Verdicts &verdicts)
 {
@@ -134,7 +136,7 @@ void judge_rounds_of_work(const CheckInput &input, const std::vector<const Row *
                                        : fmt::format("against {}: {}", rows.front()->label, fmt::join(others, ", "))});
 }
 
-// Counts: the same work was done.
+// Judges by counts that all variants did the same work.
 void judge_same_work(const CheckInput &input, Verdicts &verdicts)
 {
     const std::string claim = "all variants did the same work: misses a packet, updates frequent";
@@ -153,7 +155,7 @@ void judge_same_work(const CheckInput &input, Verdicts &verdicts)
         judge_rounds_of_work(input, rows, claim, verdicts);
 }
 
-// Judged in every run: callbacks ran, where entries were deleted.
+// Judges that each engine that deleted entries also invoked callbacks.
 void judge_invoked(const CheckInput &input, Verdicts &verdicts)
 {
     bool invoked = true;
@@ -198,7 +200,7 @@ void conclude_updates_more_than_rare(const CheckInput &input, Verdicts &verdicts
                      cpu_text(input, frequent, base_counted_chains, "ltimer"), published_text(frequent))});
 }
 
-// Most: two of the three engines.
+// The published conclusion says "most"; here that is two of the three engines.
 void conclude_rare(const CheckInput &input, Verdicts &verdicts)
 {
     bool known = true;

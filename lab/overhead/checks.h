@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The verdicts of the overhead experiment: the project's bars, and the four conclusions of 2002, judged from the rows.
+// The verdicts of the overhead experiment: the project's bars, and the four conclusions of 2002, computed from the
+// rows.
 #pragma once
 
 #include <vector>
@@ -10,19 +11,21 @@
 namespace lab::overhead
 {
 
-// A mean of samples of a profile is off by about 1/sqrt(samples): 5 per cent here.
+// The relative error of a mean over profile samples is about 1/sqrt(samples): 5 per cent here.
 constexpr double samples_to_judge = 400;
-// A count of misses is off by about 1/sqrt(misses): 3 per cent here, well inside the bound of the same work.
+// The relative error of a count of misses is about 1/sqrt(misses): 3 per cent here, well within the bound for equal
+// work.
 constexpr double misses_to_judge = 1000;
 
 struct CheckInput {
     const std::vector<Row> rows;
-    bool judge_times; // false in a quick or an interrupted run: counts only
+    bool judge_times; // false in a quick or an interrupted run: then only counts are judged
 };
 
-// The project's own bars: a failure of these fails the command.
+// Judges the project's own bars.  If one is missed, the command fails.
 Verdicts judge_bars(const CheckInput &input);
-// The document's conclusions: held, or not reproduced, which a difference inside the spread is too.
+// Judges the document's conclusions: "held" or "not reproduced"; a difference within the spread is "not reproduced"
+// too.
 Verdicts judge_conclusions(const CheckInput &input);
 
 } // namespace lab::overhead

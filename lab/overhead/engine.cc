@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The table of engines, and the two callbacks that every engine invokes.
+// The table of engines, and the two callbacks that all engines use.
 #include "overhead/engine.h"
 
 #include <rtrcu/rcu.h>
@@ -27,7 +27,8 @@ void probe_starts(RetiredHead *head)
     rtrcu_store_release(probe->waited_ns, static_cast<uint64_t>(std::max<int64_t>(now_ns() - probe->queued_ns, 1)));
 }
 
-// Forwarding threads invoke what they queued, in their own quiescent states, as the per-CPU tasklets of 2002 did.
+// Forwarding threads run the callbacks that they queued, in their own quiescent states, as the per-CPU tasklets of 2002
+// did.
 PeerSettings with_driver(const char *driver, PeerSettings more = {})
 {
     PeerSettings settings = {{"driver", driver}, {"policy", "inline"}};
@@ -86,21 +87,21 @@ std::vector<EngineRow> make_table()
 {
     const EngineRow counted_chains =
         base("", Guard::counted_chains, "a reader-writer lock for each hash chain, a reference count in each entry");
-    const EngineRow poll = plain("poll", "a queue a thread, one thread that polls for the end of the grace period");
+    const EngineRow poll = plain("poll", "a queue per thread; one thread polls for the end of the grace period");
     const EngineRow global_poll =
-        queued_globally("poll", "the same with one queue for all threads under one lock, as at OLS 2002");
+        queued_globally("poll", "as poll, with one queue for all threads under one lock, as at OLS 2002");
     return {
         counted_chains,
         base("one lock", Guard::one_lock, "one reader-writer lock for the whole cache"),
         base("chain locks", Guard::chain_locks, "a spinning lock for each hash chain, no count"),
-        plain("ltimer", "a queue a thread, checks every 10 ms", {{"tick_us", "10000"}}),
-        plain("sched", "a queue a thread, all work in the forwarding threads' quiescent states"),
-        counted("sched", "the same with one atomic count of all callbacks, as at OLS 2002"),
+        plain("ltimer", "a queue per thread, checked every 10 ms", {{"tick_us", "10000"}}),
+        plain("sched", "a queue per thread; all work in the forwarding threads' quiescent states"),
+        counted("sched", "as sched, with one atomic count of all callbacks, as at OLS 2002"),
         poll,
         global_poll,
-        plain("kthread", "a queue a thread, a thread that sleeps while there is nothing to do"),
+        plain("kthread", "a queue per thread; one thread, which sleeps while nothing is queued"),
         beside_free_cpu(counted_chains, "free CPU", "base with no forwarding thread on the last CPU"),
-        beside_free_cpu(poll, "free CPU", "poll, its thread alone on the last CPU"),
+        beside_free_cpu(poll, "free CPU", "poll, with its thread alone on the last CPU"),
         beside_free_cpu(global_poll, "global queue, free CPU", "poll with the global queue, alone on the last CPU"),
     };
 }

@@ -15,15 +15,16 @@ enum class Guard { counted_chains, one_lock, chain_locks, rcu };
 
 struct EngineRow {
     const char *name;    // base, ltimer, sched, poll, kthread
-    const char *variant; // its difference from others of that name
+    const char *variant; // distinguishes engines of the same name
     Guard guard;
     PeerSettings settings;
-    void (*retire_entry)(RetiredHead *); // of a RouteEntry; nullptr for base
-    void (*retire_probe)(RetiredHead *); // of a GpProbe
-    // Of a layer over the library that keeps callbacks itself: those that wait in it, and those that it has run.
+    void (*retire_entry)(RetiredHead *); // retires a RouteEntry; nullptr for base
+    void (*retire_probe)(RetiredHead *); // retires a GpProbe
+    // For a layer over the library that keeps callbacks itself: the number that waits in it, and the number that it has
+    // run.
     uint64_t (*layer_backlog)();
     uint64_t (*layer_invoked)();
-    bool keeps_cpu_free; // no forwarding thread on the last CPU, which the library's threads have to themselves
+    bool keeps_cpu_free; // no forwarding thread runs on the last CPU, which is left to the library's threads
     const char *what;
 
     std::string label() const
@@ -33,14 +34,14 @@ struct EngineRow {
 };
 
 const std::vector<EngineRow> &engine_table();
-// The row of that label, or of that name and no variant; nullptr if there is none.
+// Returns the row of that label, or of that name without a variant; nullptr if there is none.
 const EngineRow *find_engine(const std::string &label);
 
-// A callback that measures: how long from its call_rcu() to its start.
+// A callback, and the data with which it measures the time from its call_rcu() to its begin.
 struct GpProbe {
-    RetiredHead head; // first
+    RetiredHead head; // first member: the callback gets its address
     int64_t queued_ns;
-    uint64_t *waited_ns; // where the result goes: 0 = still waiting
+    uint64_t *waited_ns; // the address at which the result is stored; the value 0 there: still waiting
 };
 
 } // namespace lab::overhead

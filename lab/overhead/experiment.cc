@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu overhead`: the cost of engines for finding grace periods, and what they save, on a route cache.
+// `rtrcu overhead`: the cost and the benefit of engines for grace periods, measured on a route cache.
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,9 +18,9 @@ namespace lab
 namespace overhead
 {
 
-constexpr double round_start_s = 0.12; // fork, threads, the cache filled
+constexpr double round_start_s = 0.12; // time for fork, threads, and filling the cache
 constexpr double floor_s = 0.5;
-constexpr double ending_s = floor_s + 1.5; // of a quick run, after its turns: the floor, tables, results
+constexpr double ending_s = floor_s + 1.5; // time that a quick run needs after its turns: the floor, tables, results
 
 class Overhead : public Experiment
 {
@@ -48,7 +48,7 @@ class Overhead : public Experiment
 
     std::vector<std::string> engines_, environments_, set_;
     std::string geoip_;
-    unsigned threads_ = 0; // 0: one a CPU
+    unsigned threads_ = 0; // 0: one per CPU
     double sample_us_ = 125;
     bool signals_ = false;
 
@@ -57,18 +57,18 @@ class Overhead : public Experiment
     RoundOptions round_;
     Rounds rounds_{"measuring"};
     Figure floor_us_p50_, floor_us_p99_;
-    std::vector<Total> totals_; // environment by environment, engines in the table's order
+    std::vector<Total> totals_; // by environment, then by engine in the order of the table
 };
 
 void Overhead::declare(Options &options)
 {
     options.texts("--engine", engines_, "an engine's label, as in 'poll/global queue'; may be repeated");
     options.texts("--environment", environments_, "rare or frequent; default both", {"rare", "frequent"});
-    options.count("--threads", threads_, "forwarding threads; default one a CPU", 1, 64);
+    options.count("--threads", threads_, "forwarding threads; default one per CPU", 1, 64);
     options.texts("--set", set_, "NAME=VALUE of the library's configuration, for every engine");
     options.text("--geoip", geoip_, "tor geoip file, or 'generated'");
     options.number("--sample-us", sample_us_, "CPU time between samples of the profile", 50, 10'000);
-    options.flag("--signals", signals_, "sample by timer signals, as where perf_event_open() is refused");
+    options.flag("--signals", signals_, "sample by timer signals, as if perf_event_open() were refused");
     options.text("--out", out, "directory for overhead.html");
 }
 
@@ -127,7 +127,7 @@ void Overhead::plan_time()
 {
     const double a_variant_s = (seconds_or(4, 75) - floor_s) / static_cast<double>(totals_.size());
     const double warm_up_s = common.quick ? 0.02 : 0.05;
-    // Times are judged from five rounds up.
+    // Times are judged only with at least five rounds.
     rounds_.planned = common.quick ? 1 : static_cast<unsigned>(std::clamp(a_variant_s / 0.45, 1.0, 9.0));
     rounds_.seconds = seconds_or(0, 75);
     rounds_.seed = common.seed;
@@ -138,7 +138,8 @@ void Overhead::plan_time()
 
 void Overhead::print_plan() const
 {
-    fmt::print("Packets to random destinations, a new one after every 5, through a route cache: what does RCU save its "
+    fmt::print("Packets through a route cache, to a random destination that changes after every 5 packets: what does "
+               "RCU save its "
                "readers, and what does it cost to find grace periods?\n\n");
     for (const std::string &note : notes_)
         fmt::print("  {}\n", note);
@@ -162,7 +163,7 @@ void Overhead::run_turn(Total &total, unsigned round)
     options.end_ns = rounds_.end_ns;
     if (run_round_in_child(*total.engine, total.environment->route, inputs_.prefixes, options, *result, total.error)) {
         total.add(*result);
-    } else if (rounds_.end_ns != 0 && now_ns() >= rounds_.end_ns) { // the time was up: not the variant's failure
+    } else if (rounds_.end_ns != 0 && now_ns() >= rounds_.end_ns) { // the time was over: the variant did not fail
         total.error.clear();
         rounds_.skipped++;
     }
@@ -265,7 +266,7 @@ void Overhead::fill(Document &document)
     document.argument("sample_us", sample_us_);
     document.argument("set", set_);
     document.argument("prefixes", inputs_.prefixes_label);
-    std::map<std::string, std::string> engines; // of 2002, and ours with the same features
+    std::map<std::string, std::string> engines; // engines of 2002, and ours with the same features
     for (const PublishedEngine &engine : published_engines())
         engines[engine.name] = engine.label;
     document.argument("published_engines", engines);

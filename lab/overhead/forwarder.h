@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A forwarding thread: packets in batches through the route cache, and a quiescent state behind each batch.
+// A forwarding thread: looks packets up in the route cache in batches, with a quiescent state after each batch.
 #pragma once
 
 #include <pthread.h>
@@ -21,32 +21,31 @@
 namespace lab::overhead
 {
 
-constexpr unsigned packets_a_batch = 64; // what a network driver hands up at a time
+constexpr unsigned packets_a_batch = 64; // as many as a network driver passes on at once
 constexpr unsigned draws_a_destination = 8;
-// Ages are counted in this many cycles, a few microseconds: the small cache turns over in milliseconds.
+// The unit of ages, in cycles: a few microseconds, because the small cache replaces its entries within milliseconds.
 constexpr unsigned age_shift = 14;
 constexpr int64_t probe_interval_ns = 4'000'000;
 
 enum class Phase { prefill, forward, stop };
 
-// What the threads of a round share.
+// Data that the threads of a round share.
 struct Traffic {
     std::atomic<Phase> phase{Phase::prefill};
     std::atomic<unsigned> prefilled{0};
 };
 
-// What a forwarding thread shows; written by it, read by the main thread, which accepts old values.
+// The results of a forwarding thread.  Only that thread writes them; the main thread reads them and accepts old values.
 struct alignas(64) Forwarder {
     std::thread thread;
     std::atomic<uint32_t> thread_id{0};
     std::atomic<uint64_t> packets{0}, hits{0}, misses{0}, expired{0};
-    std::vector<uint64_t> waited_ns; // read when the thread has ended
+    std::vector<uint64_t> waited_ns; // read after the thread has ended
     GpProbe probe{};
     uint64_t probe_waited_ns = 1;
 };
 
-// The counterpart of the profiles' ip_route_output_key: what is sampled here is the lookup, with the locks that it
-// takes.
+// Corresponds to ip_route_output_key in the document's profiles: the lookup, with the locks that it takes.
 template <class Sync>
 [[gnu::noinline]] int route_packet(RouteCache<Sync> &cache, uint32_t destination, uint32_t now,
                                    RouteStatistics &statistics)
@@ -54,7 +53,7 @@ template <class Sync>
     return cache.route(destination, now, statistics);
 }
 
-// One callback under way at a time says how long callbacks wait.
+// Keeps one measuring callback queued, which shows how long callbacks wait.
 inline void keep_probing(Forwarder &forwarder, const EngineRow &engine)
 {
     const uint64_t waited = rtrcu_load_acquire(&forwarder.probe_waited_ns);
@@ -99,7 +98,7 @@ void forward(RouteCache<Sync> &cache, PacketSource &packets, const EngineRow &en
     }
 }
 
-// So many destinations that the cache is as full as it gets.
+// Looks up enough destinations to make the cache as full as it can be.
 template <class Sync> void prefill(RouteCache<Sync> &cache, PacketSource &packets, std::size_t draws, bool rcu)
 {
     RouteStatistics statistics;

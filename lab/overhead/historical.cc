@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The global queue: batches, and the carrier that takes one through a grace period.
+// The global queue: its batches, and the carrier callback that takes a batch through a grace period.
 #include "overhead/historical.h"
 
 namespace lab::overhead
@@ -26,7 +26,7 @@ void GlobalQueue::enqueue(RetiredHead *head, ReclaimFunction reclaim)
         send();
 }
 
-// Of its own name, so that the profile counts the wait as queueing.  Ends when the holder leaves.
+// Separate, so that the profile counts the wait as queueing.  The loop ends when the holder unlocks.
 [[gnu::noinline]] void GlobalQueue::lock()
 {
     Patience patience;
@@ -34,7 +34,8 @@ void GlobalQueue::enqueue(RetiredHead *head, ReclaimFunction reclaim)
         patience.turn();
 }
 
-// Under the lock: the queue becomes the batch.  True if there is any, and then a carrier must be sent.
+// Called with the lock held: the queue becomes the batch.  Returns true if the batch is not empty; then the caller must
+// send a carrier.
 bool GlobalQueue::cut_batch()
 {
     batch_ = next_first_;
@@ -43,13 +44,13 @@ bool GlobalQueue::cut_batch()
     return under_way_;
 }
 
-// Without the lock; while the carrier is under way it is ours.
+// Called without the lock.  The carrier belongs to this thread while it is queued.
 void GlobalQueue::send()
 {
     call_rcu_hurry(&carrier_.head, carrier_arrives);
 }
 
-// Returns their number.
+// Returns the number of callbacks that it ran.
 uint64_t GlobalQueue::run(Link *batch)
 {
     uint64_t count = 0;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The two features of 2002 that this library does not have, as thin layers over call_rcu(): the lab carries them, so
-// that the library need not.
+// The two features of 2002 that this library does not have, as thin layers over call_rcu(). They are part of the lab,
+// so
+// that the library does not need them.
 //
-// GlobalQueue, as in rcu_poll: one queue for all threads under one spinning lock, served by one server at a time.  The
-// first callback of an idle queue makes a batch of what is queued and sends a carrier through call_rcu(); when the
-// carrier's grace
-// period is over, whoever runs it runs the whole batch, then sends the next.  Grace periods stay the engine's business.
+// GlobalQueue, as in rcu_poll: one queue for all threads under one spinning lock, and one server at a time.  The first
+// callback queued to an idle queue makes the queue the batch, and sends a carrier callback through call_rcu(). When the
+// carrier's grace period has ended, the thread that runs the carrier runs the whole batch, then sends the next carrier.
+// The engine still detects the grace periods.
 //
-// GlobalCounter, as in rcu_sched: one atomic count of the callbacks that wait, for all threads.
+// GlobalCounter, as in rcu_sched: one atomic count of the waiting callbacks of all threads.
 #pragma once
 
 #include <rtrcu/rcu.h>
@@ -25,25 +26,25 @@ class GlobalQueue
 {
   public:
     void enqueue(RetiredHead *head, ReclaimFunction reclaim);
-    // Queued and not yet run; a little old.
+    // The number of callbacks queued and not yet run; the value may be slightly old.
     uint64_t backlog() const
     {
         return backlog_.load(std::memory_order_relaxed);
     }
-    // Callbacks that have run: the library sees carriers alone.
+    // The number of callbacks that have run; the library counts only the carriers.
     uint64_t invoked() const
     {
         return invoked_.load(std::memory_order_relaxed);
     }
 
   private:
-    // How a queued head is used: next and function, as in struct rcu_head.
+    // The layout of a queued head: next and function, as in struct rcu_head.
     struct Link {
         Link *next;
         ReclaimFunction reclaim;
     };
     struct Carrier {
-        rcu_head head; // first: the callback gets this address
+        rcu_head head; // must be first: its address is passed to the callback
         GlobalQueue *queue;
     };
     static void carrier_arrives(rcu_head *head);
@@ -53,16 +54,16 @@ class GlobalQueue
     void lock();
 
     SpinLock lock_;
-    Link *next_first_ = nullptr; // under the lock: waits for the next batch
+    Link *next_first_ = nullptr; // under the lock: callbacks that wait for the next batch
     Link *next_last_ = nullptr;
-    Link *batch_ = nullptr; // under the lock while no carrier is under way, else the carrier's
+    Link *batch_ = nullptr; // under the lock; while a carrier is queued it belongs to the carrier
     bool under_way_ = false;
     std::atomic<uint64_t> backlog_{0}; // written under the lock
-    std::atomic<uint64_t> invoked_{0}; // written by the thread that runs the batch, one at a time
+    std::atomic<uint64_t> invoked_{0}; // written by the thread that runs the batch; only one does at a time
     Carrier carrier_{{}, this};
 };
 
-// One a process, since callbacks get nothing but their head.
+// One for each process, because a callback gets only its head.
 extern GlobalQueue global_queue;
 extern std::atomic<uint64_t> global_counter;
 
@@ -72,7 +73,7 @@ template <ReclaimFunction reclaim> void counted_reclaim(RetiredHead *head)
     reclaim(head);
 }
 
-// How a retired object reaches call_rcu(); one pair of functions for each of these an engine.
+// Passes a retired object to call_rcu().  Each engine has one pair of these functions.
 template <ReclaimFunction reclaim> [[gnu::noinline]] void retire_plainly(RetiredHead *head)
 {
     call_rcu(reinterpret_cast<rcu_head *>(head), reinterpret_cast<rcu_callback_t>(reclaim));

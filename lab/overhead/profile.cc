@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Sampling by the kernel's software CPU clock: one event and one ring a CPU, inherited by every thread made later.
+// Sampling by the kernel's software CPU clock: one event and one ring for each CPU, inherited by all threads created
+// later.
 #include "overhead/profile.h"
 
 #include <linux/perf_event.h>
@@ -18,7 +19,7 @@ namespace lab::overhead
 namespace
 {
 
-constexpr std::size_t ring_pages = 64; // 256 KiB: 5,000 samples of 48 bytes, 0.6 s at 8 kHz; collect() empties it
+constexpr std::size_t ring_pages = 64; // 256 KiB: 5,000 samples of 48 bytes, 0.6 s at 8 kHz; collect() empties the ring
 constexpr uint64_t sample_fields = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER;
 #if defined(__x86_64__)
 constexpr uint64_t program_counter = 1u << 8; // PERF_REG_X86_IP
@@ -41,7 +42,7 @@ class Ring
         attributes.inherit = 1;
         attributes.disabled = 1;
         event_ = open(attributes, cpu);
-        if (event_ < 0) { // an ordinary user may see no more than user space
+        if (event_ < 0) { // ordinary users may sample user space only
             attributes.exclude_kernel = 1;
             event_ = open(attributes, cpu);
         }
@@ -98,7 +99,7 @@ class Ring
     {
         return static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC));
     }
-    // Records wrap round the end of the ring.
+    // A record may wrap around the end of the ring.
     static void copy(const char *data, uint64_t size, uint64_t at, void *to, std::size_t count)
     {
         for (std::size_t i = 0; i < count; i++)
@@ -187,7 +188,8 @@ bool parse_sample(const std::vector<char> &record, Sample &sample, uint64_t &los
             lost += count;
         return false;
     }
-    // In the order of the kernel's ABI: address, process and thread, kind of registers, the one register asked for.
+    // Fields in the order of the kernel's ABI: address, process and thread, kind of registers, the one register
+    // requested.
     uint64_t address = 0, kind = 0, counter = 0;
     uint32_t process_id = 0, thread_id = 0;
     if (header.type != PERF_RECORD_SAMPLE || !take(record, at, address) || !take(record, at, process_id) ||

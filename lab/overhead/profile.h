@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Where CPU time goes, by function: samples of the whole process at equal steps of CPU time.
+// CPU time by function: samples of the whole process at equal intervals of CPU time.
 //
-// The kernel's software CPU clock (perf_event_open) samples every thread, including those made later by others, and
-// names the user-space function even while the kernel works for it.  Where that is refused, timers on the CPU clocks of
-// the threads that request one send a signal instead; other threads are then missing.
+// The kernel's software CPU clock (perf_event_open) samples every thread, including those that libraries create later,
+// and names the user-space function even while the kernel works on its behalf.  If that is refused, the threads that
+// request it get timers on their CPU clocks, which send a signal; other threads are not sampled then.
 #pragma once
 
 #include <cstdint>
@@ -25,29 +25,29 @@ class Profile
     virtual ~Profile() = default;
     virtual void begin() = 0;
     virtual void end() = 0;
-    // A thread that wants to be seen, in that thread; to be left in it before it ends.
+    // Called by a thread that is to be sampled; it must call thread_ends() before it ends.
     virtual void thread_begins()
     {
     }
     virtual void thread_ends()
     {
     }
-    // Between begin() and end(), now and then: the kernel's ring holds no more than half a second.
+    // Called repeatedly between begin() and end(): the kernel's ring holds half a second of samples.
     virtual void collect()
     {
     }
-    // After end().
+    // Called after end().
     virtual std::vector<Sample> samples() = 0;
     virtual uint64_t lost() const = 0;
     virtual int64_t period_ns() const = 0;
     virtual const char *source() const = 0; // "perf" or "signal"
 };
 
-// Never fails: falls back, and at last to a profile without samples.
+// Never fails: it falls back to timers, and then to a profile without samples.
 std::unique_ptr<Profile> open_profile(const std::vector<int> &cpus, int64_t period_ns, bool allow_perf);
 
-// One record of the kernel's ring, as it lies there behind its header; false where it is no sample.
-// Layout: user address is that of the registers, or the sampled one where the kernel kept no registers.
+// Parses one record of the kernel's ring, without its header; returns false if it is not a sample. Layout: the user
+// address is that of the registers, or the sampled one if the kernel saved no registers.
 bool parse_sample(const std::vector<char> &record, Sample &sample, uint64_t &lost);
 
 } // namespace lab::overhead

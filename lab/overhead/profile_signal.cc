@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Timers on thread CPU clocks, and the handler of their signal.
 //
-// The kernel looks at such timers at its own tick only, so there are fewer samples than the period says: each stands
-// for the time since the one before, which the handler gets from the overrun count.
+// The kernel checks such timers only at its tick, so there are fewer samples than the period implies. Each sample
+// stands
+// for the time since the one before, which the handler computes from the overrun count.
 #include "overhead/profile_signal.h"
 
 #include <pthread.h>
@@ -25,7 +26,7 @@ namespace
 
 constexpr std::size_t capacity = 1 << 16;
 
-// Written by handlers of any thread, each an element of its own.
+// Handlers of all threads write these, each to an element of its own.
 struct Noted {
     Sample samples[capacity];
     std::atomic<std::size_t> count{0};
@@ -53,7 +54,7 @@ void on_signal(int, siginfo_t *information, void *context)
         return;
     const int saved = errno;
     const auto thread_id = static_cast<uint32_t>(syscall(SYS_gettid));
-    // An expiry that was not delivered is a step of CPU time spent here too.
+    // An expiry that was not delivered is one interval of CPU time spent here too.
     const auto steps = static_cast<std::size_t>(1 + std::max(information->si_overrun, 0));
     std::size_t at = noted.count.fetch_add(steps, std::memory_order_relaxed);
     for (std::size_t i = at; i < std::min(at + steps, capacity); i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The fallback profile: a timer on the CPU clock of each thread that asks for one, and a signal that notes where it
-// was.
+// The fallback profile: a timer on the CPU clock of each thread that requests one; its signal handler records the
+// interrupted address.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,8 @@
 namespace lab::overhead
 {
 
-// One at a time in a process: a signal handler has nothing else to find it by.
+// Opens the fallback profile.  A process can have only one at a time, because the signal handler finds it by a global
+// variable.
 std::unique_ptr<Profile> open_signal_profile(int64_t period_ns);
 
 } // namespace lab::overhead

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The published tables, and prefixes of our functions' names for each step of the work.
+// The published tables, and the prefixes of function names that belong to each step of the work.
 #include "overhead/published.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ bool begins(const std::string &name, const Prefixes &prefixes)
 // System calls that give up the CPU; the profile names the function that made the call.
 const Prefixes switches = {"sched_yield", "plat_futex_wait", "plat_clock_sleep", "clock_nanosleep", "syscall"};
 
-// The first that fits decides, so a room's name stands after its exceptions.
+// The first prefix that matches decides, so the exceptions of a room stand before the room's name.
 const std::vector<std::pair<Step, Prefixes>> rcu_steps = {
     {Step::wake, {"plat_futex_wake", "work_driver_wake", "work_thread_wake", "work_worker_wake"}},
     {Step::ask, {"plat_fence", "turn_fence", "reader_arm", "reader_fences"}},
@@ -176,10 +176,10 @@ const std::vector<Counterpart> &counterparts()
         {"call_rcu", "call_rcu(), with the global queue or the global counter where there is one"},
         {"rcu_process_callbacks", "callback_collect(), callback_advance(): which callbacks are ready"},
         {"rcu_invoke_callbacks", "callback_invoke(), without the free() that callbacks call"},
-        {"rcu_check_quiescent_state", "slow path of rcu_quiescent_state(); but for poll, looking at readers too"},
+        {"rcu_check_quiescent_state", "slow path of rcu_quiescent_state(); except with driver poll, scans too"},
         {"rcu_check_callbacks", "does anything wait for a grace period?"},
-        {"rcu_reg_batch", "gp_begin(), but for poll"},
-        {"rcu_batch_done", "gp_end(), but for poll"},
+        {"rcu_reg_batch", "gp_begin(), except with driver poll"},
+        {"rcu_batch_done", "gp_end(), except with driver poll"},
         {"schedule", "the driver's own functions, and system calls that give up the CPU"},
         {"rcu_prepare_polling", "poll: gp_begin()"},
         {"rcu_polling", "poll: gp_scan(), gp_poll(), and the spinning between them"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The profile ticks published in "RCU overhead measurements" (OLS 2002), as data, and the function of 2002 that is the
-// counterpart of each of ours.
+// The profile ticks published in "RCU overhead measurements" (OLS 2002), as data, and for each of our functions the
+// corresponding function of 2002.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace lab::overhead
 {
 
-// A function's ticks in one of the two tables.  Empty: the table has no figure there.
+// A function's ticks in one of the two tables; an empty figure: the table has none.
 struct PublishedRow : Fields {
     Text table{*this, "table"}, environment{*this, "environment"};
     Text function{*this, "function", {0, "function"}};
@@ -20,24 +20,24 @@ struct PublishedRow : Fields {
     Count base{*this, "base", {0, "base"}}, ltimer{*this, "rcu_ltimer", {0, "rcu_ltimer"}};
     Count sched{*this, "rcu_sched", {0, "rcu_sched"}}, poll{*this, "rcu_poll", {0, "rcu_poll"}};
 };
-// Environment: rare or frequent.
+// Returns the rows of an environment: rare or frequent.
 std::vector<PublishedRow> published_rows(const std::string &environment);
-// The text of 2002 has lost its blank columns: one sentence on the figures that it leaves open.
+// Returns a sentence that says which figures are uncertain, because the text of 2002 has lost its blank columns.
 const char *published_columns_note();
 
-// An engine of 2002, and ours that has the same features.
+// An engine of 2002, and our engine with the same features.
 struct PublishedEngine {
     const char *name;  // base, rcu_ltimer, ...
-    const char *label; // of ours
+    const char *label; // the label of our engine
     Count PublishedRow::*ticks;
 };
 const std::vector<PublishedEngine> &published_engines();
-// Look-up and RCU work, without `schedule`: the sum on which the conclusions of 2002 rest.
+// Returns the sum of look-up and RCU work without `schedule`, on which the conclusions of 2002 are based.
 double published_sum(const std::string &environment, const PublishedEngine &engine);
 
-// A step of the work, with its function in 2002.
+// A step of the measured work.  published_function() names the function that performed it in 2002.
 enum class Step {
-    none, // not among the functions of the published tables: updates, traffic
+    none, // work that the published tables do not contain: updates, traffic
     lookup,
     queue,
     collect,
@@ -50,18 +50,18 @@ enum class Step {
     ask,
     wake,
     schedule,
-    other, // RCU work that has no counterpart
+    other, // RCU work without a corresponding function
 };
 Step step_of(const std::string &function, Work work);
 
-// The function of 2002 that did this step; the polling engine had names of its own for some.  nullptr for Step::none.
+// The function of 2002 that did this step; the polling engine had other names for some.  nullptr for Step::none.
 const char *published_function(Step step, bool polls);
 
 struct Counterpart {
-    const char *function; // of 2002
-    const char *ours;     // what does the same here
+    const char *function; // a function of 2002
+    const char *ours;     // our function that does the same
 };
-// All functions of both tables in their order, then what has no counterpart.
+// All functions of both tables in their order, then the work without a corresponding function.
 const std::vector<Counterpart> &counterparts();
 
 } // namespace lab::overhead

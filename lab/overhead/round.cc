@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Sets a round up, watches it and counts what it cost.
+// Prepares a round, watches it, and counts its costs.
 #include "overhead/round.h"
 
 #include <malloc.h>
@@ -25,7 +25,7 @@ namespace
 constexpr int64_t backlog_interval_ns = 2'000'000;
 constexpr int64_t longest_wait_ns = 2'000'000'000;
 
-// Counts up to one moment.
+// The counters at one moment.
 struct Snapshot {
     int64_t wall_ns, process_cpu_ns, forwarder_cpu_ns = 0;
     uint64_t packets = 0, hits = 0, misses = 0, expired = 0, layer_invoked = 0, switches = 0;
@@ -66,7 +66,7 @@ Snapshot take_snapshot(Round &round)
         now.misses += forwarder.misses.load(std::memory_order_relaxed);
         now.expired += forwarder.expired.load(std::memory_order_relaxed);
     }
-    // Without this thread, which only watches.
+    // Excludes this thread, which only watches.
     now.switches = switches_of(RUSAGE_SELF) - switches_of(RUSAGE_THREAD);
     now.process_cpu_ns = process_cpu_ns() - thread_cpu_ns();
     now.wall_ns = now_ns();
@@ -86,11 +86,12 @@ uint64_t backlog_of(const EngineRow &engine)
 
 uint64_t invoked_of(const EngineRow &engine, const Snapshot &now)
 {
-    // The library sees a layer's carriers alone.
+    // For a layer, the library counts only the carriers.
     return engine.layer_invoked != nullptr ? now.layer_invoked : now.library.callbacks_invoked;
 }
 
-// On a busy machine a short round may end before a callback has had a grace period: then it goes on for a while.
+// On a busy machine a short round may end before any callback has had a grace period; then the round is extended for a
+// while.
 bool goes_on(Round &round, const Snapshot &begin)
 {
     const int64_t past_ns = now_ns() - begin.wall_ns;
@@ -133,10 +134,10 @@ void keep_waits(Round &round)
     RoundResult &result = round.result;
     for (const Forwarder &forwarder : round.forwarders)
         for (std::size_t i = 1; i < forwarder.waited_ns.size() && result.wait_count < waits_max; i++)
-            result.waited_ns[result.wait_count++] = forwarder.waited_ns[i]; // the first is from before the round
+            result.waited_ns[result.wait_count++] = forwarder.waited_ns[i]; // the first wait began before the round
 }
 
-// The functions with the most samples, where there are more than fit.
+// If not all functions fit, those with the most samples are kept.
 void keep_functions(const std::map<std::pair<std::string, Work>, uint64_t> &ticks, RoundResult &result)
 {
     std::vector<std::pair<uint64_t, std::pair<std::string, Work>>> order;
@@ -153,7 +154,7 @@ void keep_functions(const std::map<std::pair<std::string, Work>, uint64_t> &tick
     }
 }
 
-// Samples by function.  Whatever a thread of the library does is the library's work.
+// Samples by function.  All work of the library's threads counts as the library's.
 void keep_profile(Round &round)
 {
     RoundResult &result = round.result;
@@ -183,7 +184,7 @@ void keep_profile(Round &round)
 template <class Sync>
 void run_traffic(Round &round, const RouteParameters &route, const PrefixTable &prefixes, Sync &sync)
 {
-    // Neither is freed: the process ends, and callbacks may still be under way.
+    // Neither is freed: callbacks may still be pending, and the process exits next.
     auto *cache = new RouteCache<Sync>(prefixes, route.buckets, route.gc_threshold, sync);
     const std::size_t threads = round.forwarders.size();
     const std::vector<int> cpus = cpus_for(round.engine, round.options);
@@ -217,7 +218,7 @@ void configure_library(const EngineRow &engine, const RoundOptions &options)
     std::string error;
     if (!rtrcu_peer.start(settings, error))
         throw std::runtime_error(error);
-    // Makes the driver's thread now, by a thread that may run on any CPU: the driver inherits that.
+    // Creates the driver's thread now: this thread may run on any CPU, and the driver inherits that.
     (void)rcu_register_thread();
     rcu_unregister_thread();
 }
@@ -251,11 +252,11 @@ unsigned threads_for(const EngineRow &engine, const RoundOptions &options)
 void run_round(const EngineRow &engine, const RouteParameters &route, const PrefixTable &prefixes,
                const RoundOptions &options, RoundResult &result)
 {
-    // Freed memory stays with the process: brk() and madvise() are not what is measured.
+    // Freed memory stays with the process, so that brk() and madvise() are not measured.
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 16 << 20);
     (void)cycles_per_ns();
-    // Before any thread is made: those that come inherit it.
+    // Opened before any thread is created, so that later threads inherit it.
     const std::unique_ptr<Profile> profile = open_profile(options.cpus, options.sample_period_ns, options.allow_perf);
     result.threads = threads_for(engine, options);
     auto *round = new Round{engine, options, *profile, {}, std::vector<Forwarder>(result.threads), result};

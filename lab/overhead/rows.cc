@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Adds rounds up and makes figures of them.
+// Sums the rounds and computes the figures.
 #include "overhead/rows.h"
 
 #include <algorithm>
@@ -100,7 +100,8 @@ std::vector<FunctionRow> function_rows(const Total &total)
     return rows;
 }
 
-// How many ticks of the published table one of ours is, a million packets: base's look-up takes as many.
+// The number of the published table's ticks that correspond to one of ours for a million packets.  The scale makes
+// base's look-up equal in both.
 static Figure published_unit(const std::vector<Total> &totals, const std::string &environment)
 {
     const PublishedEngine &base = published_engines().front();
@@ -132,7 +133,7 @@ std::vector<CounterpartRow> counterpart_rows(const std::vector<Total> &totals, c
     return rows;
 }
 
-// CPU nanoseconds by kind of work, from the share of samples in each.
+// CPU nanoseconds for each kind of work, computed from its share of the samples.
 static void fill_shares(const Total &total, double packets, Row &row)
 {
     if (total.samples == 0)
@@ -149,7 +150,7 @@ static void fill_shares(const Total &total, double packets, Row &row)
         schedule += step == Step::schedule ? count : 0;
         document += step != Step::schedule && step != Step::none ? count : 0;
     }
-    double unsampled_ns = 0; // of the library's threads
+    double unsampled_ns = 0; // CPU time of the library's threads
     if (!total.sampled_all_threads)
         unsampled_ns = static_cast<double>(total.process_cpu_ns - total.forwarder_cpu_ns);
     ns[static_cast<std::size_t>(Work::rcu)] += unsampled_ns;
@@ -224,7 +225,7 @@ const Row *find_row(const std::vector<Row> &rows, const std::string &label, cons
     return nullptr;
 }
 
-// Saved, in per cent of the base.
+// The saved part, in per cent of the base.
 static Figure gain_pct(const Figure &base, const Figure &ours)
 {
     return scaled(diff_pct(base, ours), -1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Spinning locks as small as the kernel's of 2002, inlined so that a profile counts them where they are taken.  In user
-// space a holder can be preempted, so who spins for long gives up the CPU; that is also why the library has no such
-// lock.
+// Spinning locks as small as the kernel's of 2002, inlined so that the profile counts them in the function that takes
+// them.  In user space a holder can be preempted, so a thread that spins for long gives up the CPU. For the same reason
+// the library has no such lock.
 #pragma once
 
 #include <sched.h>
@@ -12,7 +12,7 @@
 namespace lab::overhead
 {
 
-// Who waits calls turn() once a look.
+// A waiter calls turn() after each failed attempt.
 class Patience
 {
   public:
@@ -49,7 +49,7 @@ class SpinLock
     }
 
   private:
-    // Ends when the holder leaves.
+    // Returns when the lock is taken, after its holder has unlocked.
     [[gnu::noinline]] void lock_slowly()
     {
         Patience patience;
@@ -62,7 +62,8 @@ class SpinLock
     std::atomic<uint32_t> word_{0};
 };
 
-// Readers count; a writer waits until there are none and then keeps them out.  Readers go first, as they did in 2002.
+// Readers are counted.  A writer waits until the count is 0, and then keeps readers out.  Readers have precedence, as
+// in 2002.
 class ReadWriteLock
 {
   public:
@@ -89,14 +90,14 @@ class ReadWriteLock
   private:
     static constexpr uint32_t writing = 1u << 31;
 
-    // We are counted already: the writer leaves, and no other comes before us.
+    // Waits only until the present writer unlocks, because this reader is already counted.
     [[gnu::noinline]] void read_lock_slowly()
     {
         Patience patience;
         while ((word_.load(std::memory_order_acquire) & writing) != 0)
             patience.turn();
     }
-    // Ends when no reader is counted for a moment.
+    // Returns at a moment when no reader is counted, with the lock taken.
     [[gnu::noinline]] void write_lock_slowly()
     {
         Patience patience;

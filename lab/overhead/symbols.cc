@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Asks libdw for the functions of the running program and sorts them into kinds of work.
+// Finds the functions of the running program with libdw, and assigns them to kinds of work.
 #include "overhead/symbols.h"
 
 #include <cxxabi.h>
@@ -16,7 +16,7 @@ namespace lab::overhead
 namespace
 {
 
-// The files themselves say enough: nobody looks for separate ones, nor asks a server.
+// The program's own files are enough: separate debug files and debuginfo servers are not searched.
 int find_no_debuginfo(Dwfl_Module *, void **, const char *, Dwarf_Addr, const char *, const char *, GElf_Word, char **)
 {
     return -1;
@@ -43,7 +43,7 @@ const char *work_name(Work work)
 
 std::string short_name(const std::string &demangled)
 {
-    // Template arguments and parameter lists nest; what is left outside of them is the qualified name.
+    // Template arguments and parameter lists nest; the text outside them is the qualified name.
     std::string flat;
     int depth = 0;
     for (std::size_t i = 0; i < demangled.size(); i++) {
@@ -59,8 +59,8 @@ std::string short_name(const std::string &demangled)
         if (c == '>' || c == ')')
             depth--;
     }
-    // A template's name is preceded by its return type, a member's may be followed by its qualifier, and a clone's is
-    // followed by ".cold", " [clone ...]" and the like.
+    // A return type may stand before a template's name, a qualifier after a member's, and ".cold", " [clone ...]" or
+    // the like after a clone's.
     flat = flat.substr(0, flat.find(" ["));
     if (flat.size() > 6 && flat.compare(flat.size() - 6, 6, " const") == 0)
         flat.resize(flat.size() - 6);
@@ -80,16 +80,17 @@ Work classify(const std::string &name, bool from_c)
     };
     if (begins({"route_packet", "ReadWriteLock::read_"}))
         return Work::lookup;
-    // Whoever yields waits for a lock that an updater holds.  "[": a part of the C library without a name, see find().
+    // A thread that yields waits for a lock that an updater holds.  "[": a part of the C library without a name, see
+    // find().
     if (begins({"RouteCache::", "PrefixTable::", "reclaim_entry", "SpinLock::", "ReadWriteLock::", "sched_yield",
                 "malloc", "free", "cfree", "libc_free", "[libc"}))
         return Work::update;
-    // Clocks are read for the budgets of callbacks.
+    // The clock is read for the budgets of callbacks.
     if (begins({"retire_", "counted_reclaim", "GlobalQueue::", "probe_starts", "clock_gettime", "vdso_clock_gettime"}))
         return Work::rcu;
     if (begins({"forward", "PacketSource::", "keep_probing"}))
         return Work::traffic;
-    // The library is C; so are the symbols that the tool chain adds, but nobody spends time in those.
+    // The library is written in C.  Other C functions are only those that the tool chain adds, which take no time.
     if (from_c)
         return Work::rcu;
     return Work::other;
@@ -118,7 +119,7 @@ Function Symbols::find(uint64_t address) const
     }
     const std::string path = dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     const std::string file = "[" + path.substr(path.rfind('/') + 1) + "]";
-    // Of the C library's unnamed parts only malloc and free do much here.
+    // Of the C library's unnamed parts, only malloc and free take much time here.
     return {file, classify(file, false)};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Names for code addresses of this process: the program's own symbol table first, then what the dynamic linker knows.
+// Names for code addresses of this process: from the program's symbol table, or else from the dynamic linker.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@ struct Dwfl_Module;
 namespace lab::overhead
 {
 
-// What a function's time is counted as.
+// The kind of work to which a function's time is assigned.
 enum class Work : uint32_t {
-    lookup,  // finding a route, with the locks that this takes
+    lookup,  // finding a route, including its locks
     update,  // misses, garbage collection, malloc and free
     rcu,     // the library, and the historical layers over it
-    traffic, // making up packets, and the loop around it all
+    traffic, // generating packets, and the loop around the work
     other,
 };
 constexpr int work_kinds = 5;
 const char *work_name(Work work);
 
 struct Function {
-    std::string name; // short: "RouteCache::miss"
+    std::string name; // a short name: "RouteCache::miss"
     Work work;
 };
 
 class Symbols
 {
   public:
-    // Of the running program and its libraries.  Where the program was stripped, names are coarse; named() says so.
+    // The symbols of the running program and its libraries.  In a stripped program names are imprecise; see named().
     Symbols();
     Function find(uint64_t address) const;
     bool named() const
@@ -46,9 +46,10 @@ class Symbols
     bool named_ = false;
 };
 
-// "lab::RouteCache<lab::overhead::RcuSync>::miss(unsigned long, ...)" -> "RouteCache::miss"; suffixes of clones go too.
+// Returns a short name: "lab::RouteCache<lab::overhead::RcuSync>::miss(unsigned long, ...)" becomes "RouteCache::miss";
+// suffixes of clones are removed too.
 std::string short_name(const std::string &demangled);
-// From the short name, and whether it is one of the program's C functions.
+// Decides by the short name, and by whether it is a C function of the program.
 Work classify(const std::string &name, bool from_c);
 
 } // namespace lab::overhead

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How the readers and the updaters of the route cache keep out of each other's way: four answers, as the cache's Sync.
+// Four ways to synchronize readers and updaters of the route cache, as its template parameter Sync.
 #pragma once
 
 #include <rtrcu/rcu.h>
@@ -14,8 +14,8 @@
 namespace lab::overhead
 {
 
-// base, as in Linux 2.5.3: a reader-writer lock for each chain, and a reference count in each entry, which a packet
-// holds while it uses the entry after the lookup.
+// The base, as in Linux 2.5.3: a reader-writer lock for each chain, and a reference count in each entry.  A packet
+// holds a reference while it uses the entry after the lookup.
 class CountedChainSync
 {
   public:
@@ -38,18 +38,18 @@ class CountedChainSync
     {
         locks_[bucket].write_unlock();
     }
-    // Under the lookup's read lock, so the chain's own reference is still there.
+    // Called with the lookup's read lock held, so the chain's own reference still exists.
     void hold(RouteEntry *entry)
     {
         std::atomic_ref(entry->references).fetch_add(1, std::memory_order_relaxed);
     }
-    // The count is one less than the references: the last one finds 0.
+    // The count is one less than the number of references, so the owner of the last one finds 0.
     void release(RouteEntry *entry)
     {
         if (std::atomic_ref(entry->references).fetch_sub(1, std::memory_order_acq_rel) == 0)
             std::free(entry);
     }
-    // The chain's own reference.
+    // Drops the chain's own reference.
     void retire(RouteEntry *entry)
     {
         release(entry);
@@ -59,7 +59,7 @@ class CountedChainSync
     std::vector<ReadWriteLock> locks_;
 };
 
-// base, cruder: one reader-writer lock around everything.
+// A coarser base: one reader-writer lock for the whole cache.
 class OneLockSync
 {
   public:
@@ -82,7 +82,7 @@ class OneLockSync
     {
         lock_.write_unlock();
     }
-    // No thread reads while we hold the lock, and later readers cannot find it.
+    // No thread reads while this one holds the lock, and later readers cannot find the entry.
     void retire(RouteEntry *entry)
     {
         std::free(entry);
@@ -92,7 +92,7 @@ class OneLockSync
     ReadWriteLock lock_;
 };
 
-// base, finer: a spinning lock for each chain, which readers take too, and no count.
+// A finer base: a spinning lock for each chain, which readers take too, and no reference count.
 class ChainLockSync
 {
   public:
@@ -124,7 +124,7 @@ class ChainLockSync
     std::vector<SpinLock> locks_;
 };
 
-// The engines: readers are quiescent-state threads and take nothing; updaters lock the chain.
+// The engines: readers are quiescent-state threads and take no lock; updaters lock the hash chain.
 class RcuSync
 {
   public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Lays out the published tables and ours.
+// Formats the published tables and ours.
 #include "overhead/tables.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using Align = Table::Align;
 
 constexpr std::size_t functions_shown = 24;
 
-// Blank where there is nothing, as in the published tables; a few ticks of many packets are not rounded to none.
+// Empty if there is no figure, as in the published tables.  A small number of ticks is not rounded to 0.
 std::string ticks_text(const Figure &ticks)
 {
     return ticks.value_or(0) == 0 ? "" : number(ticks);
@@ -22,7 +22,7 @@ std::string ticks_text(const Figure &ticks)
 
 using Key = std::pair<std::string, Work>;
 
-// call_rcu() and `schedule` have their rows however few their ticks are.
+// call_rcu() and `schedule` are always shown, even with few ticks.
 bool always_shown(const Key &function)
 {
     const Step step = step_of(function.first, function.second);
@@ -33,7 +33,7 @@ struct Shown {
     std::vector<Key> functions, others;
 };
 
-// Kinds of work together, the largest first.
+// Grouped by kind of work, with the largest first.
 Shown choose_functions(const std::vector<Total> &totals, const std::string &environment)
 {
     std::map<Key, double> largest;
@@ -72,7 +72,7 @@ const CounterpartRow *find_counterpart(const std::vector<CounterpartRow> &rows, 
     return nullptr;
 }
 
-// In poll some functions had other names than in the other engines.
+// In the polling engine some functions had other names than in the other engines.
 std::string names_in_2002(const Key &function)
 {
     const Step step = step_of(function.first, function.second);
@@ -82,7 +82,7 @@ std::string names_in_2002(const Key &function)
     return std::string(name) == in_poll ? name : fmt::format("{} / {}", name, in_poll);
 }
 
-// In the published unit; without base there is none, and ticks a million packets stand there.
+// In the published unit.  Without base this unit is unknown, and the figure is ticks for a million packets.
 Figure our_ticks(const CounterpartRow *row)
 {
     if (row == nullptr)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The tables of the overhead experiment: the published ticks beside ours, our functions, and what a packet costs.
+// The tables of the overhead experiment: published ticks beside ours, our functions, and the cost of a packet.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 namespace lab::overhead
 {
 
-// Functions of 2002 by engines: the published ticks, then ours of the engines with the same features, in the same unit.
-// The last row sums look-up and RCU work without `schedule`.
+// Returns a table of the functions of 2002 by engine: the published ticks, then those of our engines with the same
+// features, in the same unit. The last row is the sum of look-up and RCU work without `schedule`.
 std::string side_by_side_table(const std::vector<Total> &totals, const std::string &environment);
-// Which of our functions stand in the rows of that table.
+// Returns a text that says which of our functions each row of that table counts.
 std::string mapping_text();
-// Our functions by engines, ticks a million packets, since rounds are of equal time and not of equal work.
+// Returns a table of our functions by engine, in ticks for a million packets, because rounds have equal time but not
+// equal work.
 std::string function_table(const std::vector<Total> &totals, const std::string &environment);
-// CPU time a packet by kind of work; or how long callbacks waited, and how many.
+// Returns a table of the CPU time of a packet by kind of work, or of the waits of callbacks and how many waited.
 std::string rows_table(const std::vector<Row> &rows, const std::string &environment, int which);
 
 } // namespace lab::overhead

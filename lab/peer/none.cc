@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The floor: no grace periods, and nothing is reclaimed while the clock runs.
+// The floor: no grace periods, and no reclamation while times are measured.
 //
-// Retired objects are kept on a list.  free_kept(), which the experiment calls between rounds, when no reader runs and
-// nothing is measured, frees them.
+// Retired objects are kept on a list. The experiment calls free_kept() between rounds, when no reader runs and nothing
+// is
+// measured; it frees them.
 #include "peer/peer.h"
 
 namespace lab
@@ -16,7 +17,7 @@ struct KeptHead {
 };
 static_assert(sizeof(KeptHead) <= sizeof(RetiredHead));
 
-RetiredHead *kept = nullptr; // written by the loop alone
+RetiredHead *kept = nullptr; // written only by the loop
 
 void retire(RetiredHead *head, ReclaimFunction reclaim)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Reclamation back-ends, as rows of one table of functions: the same workload runs over each.
+// Reclamation back-ends as rows of one table of functions, so that the same workload runs with each.
 //
-// An object that is reclaimed carries a RetiredHead, large enough for the head of any back-end.  Adding a back-end
-// means one file.
+// A reclaimed object contains a RetiredHead, which is large enough for the head of any back-end.  To add a back-end,
+// add
+// one file.
 #pragma once
 
 #include <array>
@@ -23,7 +24,8 @@ using ReclaimFunction = void (*)(RetiredHead *);
 using PeerSettings = std::vector<std::pair<std::string, std::string>>;
 
 enum class ThreadRole {
-    deadline_loop, // run-to-completion, says when its next event is due; a quiescent-state reader where that exists
+    deadline_loop, // a run-to-completion loop that announces its next event; it uses the quiescent-state discipline if
+                   // the back-end has that
     reader,        // an ordinary thread with explicit sections
 };
 
@@ -35,15 +37,16 @@ struct Section {
 // Totals since the process began.
 struct PeerCounters {
     uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised, direct, direct_refused;
-    // Batches by the age of their oldest callback when its first one began: 2^i to 2^(i+1) us.
+    // Batches by the age of their oldest callback at the begin of the first one: 2^i to 2^(i+1) us.
     std::array<uint64_t, 32> ages;
 };
 
 struct Peer {
     const char *name;
-    const char *what; // for the reader of the report
+    const char *what; // a description for the report
 
-    // Once a process, before any other call, from the one thread.  False with a reason when it cannot run.
+    // Called once in a process, before any other function, by its only thread.  Returns false with a reason if the
+    // back-end cannot run.
     bool (*start)(const PeerSettings &settings, std::string &error) = [](const PeerSettings &, std::string &) {
         return true;
     };
@@ -51,25 +54,27 @@ struct Peer {
     void (*thread_end)() = [] {};
     Section (*section)(ThreadRole role) = [](ThreadRole) -> Section { return {[] {}, [] {}}; };
 
-    // Hand over an object that no new reader can find.
+    // Passes an object to the back-end that no new reader can find.
     void (*retire)(RetiredHead *head, ReclaimFunction reclaim);
-    // The same where the back-end can push back: false, and nothing is queued, at its limit.  nullptr: it cannot.
+    // The same for a back-end with a limit: returns false and queues nothing if the limit is reached.  nullptr: there
+    // is no limit.
     bool (*try_retire)(RetiredHead *head, ReclaimFunction reclaim) = nullptr;
-    // The backlog at which it pushes back; 0: none.
+    // The backlog at which try_retire() refuses; 0: no limit.
     uint64_t (*backlog_limit)() = [] { return uint64_t{0}; };
 
-    // The loop's calls: before it sleeps, after it woke, and once a turn with the time of its next event.  turn() is
-    // the only one that may run callbacks, where the back-end runs any in the loop at all.
+    // Called by the loop: before it sleeps, after it wakes, and once in each iteration with the time of its next event.
+    // Only turn() may run callbacks in the loop.
     void (*offline)() = [] {};
     void (*online)() = [] {};
     void (*turn)(int64_t next_due_ns) = [](int64_t) {};
     bool runs_callbacks_in_turn = false;
-    // Only meaningful while the loop is the one reader of the process: no companion may read.
+    // The loop must be the only reader of the process: no other thread may read.
     bool single_reader = false;
 
-    // A number that changes with every grace period, cheap and lock-free; nullptr where the back-end has none.
+    // A number that changes with every grace period; reading it is cheap and lock-free.  nullptr: the back-end has
+    // none.
     uint64_t (*grace_period_number)() = nullptr;
-    // What is left to do between rounds, when no reader runs and nothing is measured; nullptr where that is nothing.
+    // Called between rounds, when no reader runs and nothing is measured; nullptr if there is nothing to do.
     void (*between_rounds)() = nullptr;
     PeerCounters (*counters)() = [] { return PeerCounters{}; };
 };

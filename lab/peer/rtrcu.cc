@@ -66,7 +66,7 @@ uint64_t backlog_limit()
     return static_cast<uint64_t>(config.qmax);
 }
 
-// The workloads keep no reference to what they retire, which is what a quiescent-state thread vouches for here.
+// The workloads keep no reference to retired objects, which a quiescent-state thread promises by this call.
 void retire_directly(RetiredHead *head, ReclaimFunction reclaim)
 {
     call_rcu_rt(reinterpret_cast<rcu_head *>(head), reinterpret_cast<rcu_callback_t>(reclaim));
@@ -93,7 +93,8 @@ PeerCounters counters()
     return all;
 }
 
-// The rows of the table differ in how they hand an object over, and in who may read beside the loop.
+// The rows of the table differ in the function that retires an object, and in the threads that may read beside the
+// loop.
 constexpr Peer make_peer(const char *name, const char *what, void (*hand_over)(RetiredHead *, ReclaimFunction),
                          bool single)
 {

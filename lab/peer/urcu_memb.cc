@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // liburcu's membarrier flavour with its default call_rcu() thread.
 //
-// Its struct rcu_head is another than ours: it gets another name here, so that the program has one type of each name.
+// Its struct rcu_head differs from ours, so it is renamed here: the program must have one type of each name.
 #define rcu_head urcu_rcu_head
 #include <urcu/urcu-memb.h>
 #undef rcu_head
@@ -15,7 +15,7 @@ namespace
 
 static_assert(sizeof(urcu_rcu_head) <= sizeof(RetiredHead));
 
-// The worker is made now, by an ordinary thread, so that it inherits neither the loop's priority nor its CPU.
+// The worker is created now, by an ordinary thread, so that it inherits neither the loop's priority nor its CPU.
 bool start(const PeerSettings &, std::string &error)
 {
     urcu_memb_register_thread();

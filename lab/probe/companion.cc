@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The companions' bodies.  They are made while the loop is still an ordinary thread, and end with the round.
+// The bodies of the companion threads.  They are created while the loop is still an ordinary thread, and end with the
+// round.
 #include "probe/companion.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace lab
 {
 
-// How many bursts may wait at once.
+// The largest number of bursts that may wait at one time.
 constexpr uint64_t backlog_bursts_max = 20;
 
 ThreadProbe::ThreadProbe(int cpu, bool fifo, int64_t begin_ns, int64_t end_ns, int64_t period_ns,
@@ -21,7 +22,7 @@ ThreadProbe::ThreadProbe(int cpu, bool fifo, int64_t begin_ns, int64_t end_ns, i
         pin_to_cpus({cpu});
         if (fifo)
             (void)enter_fifo(thread_probe_priority);
-        // Off the loop's phase by an odd part of the period.
+        // Shifted from the loop's phase by an odd fraction of the period.
         for (int64_t due = begin_ns + period_ns * 3 / 7; due < end_ns; due += period_ns) {
             timespec when = to_timespec(due);
             clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
@@ -86,8 +87,8 @@ void LongReader::run_bursts()
         section.unlock();
         round_trace.section(begin, now_ns());
         bursts_++;
-        // A back-end that does not keep up is not waited for: the flood goes on, until the backlog is beyond all
-        // bounds.
+        // The flood does not wait for a back-end that is too slow; it continues until the backlog passes every
+        // limit.
         const int64_t give_up = now_ns() + (&peer_ == &none_peer ? 0 : 10'000'000);
         while (!stop_ && callback_meter.invoked() < end &&
                (now_ns() < give_up || end - callback_meter.invoked() > backlog_bursts_max * burst_))
@@ -110,7 +111,7 @@ KeepAwake::KeepAwake(int cpu)
 KeepAwake::~KeepAwake()
 {
     stop_ = true;
-    // At idle priority on a busy machine it would not see that for long.
+    // At idle priority on a busy machine the thread would notice this only much later.
     raise_above_idle(thread_.native_handle());
     thread_.join();
 }

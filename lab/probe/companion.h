@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The threads that run beside the event loop for one round: the control probe, the long reader or the reader that holds
-// a burst together, and the one that keeps the CPU awake.
+// The threads that run beside the event loop for one round: the control probe; the long reader, or the reader that
+// collects a burst; and the thread that keeps the CPU awake.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 namespace lab
 {
 
-// A SCHED_FIFO thread above the loop, on the loop's CPU, that sleeps to absolute times.
+// A SCHED_FIFO thread with a higher priority than the loop, on the loop's CPU, that sleeps until absolute times.
 class ThreadProbe
 {
   public:
@@ -27,14 +27,13 @@ class ThreadProbe
     std::thread thread_;
 };
 
-// Reads the whole structure inside one section, again and again for at least `section_ns`: what makes grace periods
-// long. With a burst, instead: holds a section until that many more objects were retired, then lets the grace period
-// end and
-// waits until they are gone, or a while.
+// Reads the whole structure inside one section, repeatedly for at least `section_ns`, which makes grace periods long.
+// With a burst: stays in a section until that many more objects are retired, then lets the grace period end, and waits
+// for their callbacks for a bounded time.
 class LongReader
 {
   public:
-    // `asleep`: it sleeps in its sections, and takes no CPU time from the threads beside it.
+    // `asleep`: it sleeps in its sections, so that it takes no CPU time from other threads.
     LongReader(const Peer &peer, Workload &workload, uint64_t burst, int64_t section_ns, bool asleep,
                std::vector<int> cpus);
     ~LongReader();
@@ -58,7 +57,8 @@ class LongReader
     std::thread thread_;
 };
 
-// Spins at idle priority, so that a virtual CPU is never halted and woken: that costs more than what is measured.
+// Spins at idle priority, so that the virtual CPU is never halted: waking it takes longer than the times that are
+// measured.
 class KeepAwake
 {
   public:

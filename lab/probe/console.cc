@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The console's process.
+// The console: its process, and the results that it shares.
 #include "probe/console.h"
 
 #include <sys/prctl.h>
@@ -58,7 +58,7 @@ void Console::run(const std::vector<int> &cpus)
         const int64_t now = now_ns();
         awaited.store(0);
         responses_.push(static_cast<uint64_t>(now - due));
-        // The next key is pressed when the answer was seen.
+        // A user presses the next key only after seeing the answer.
         due = std::max(due, now) + key_period_ns;
     }
 }

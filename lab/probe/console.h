@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// An ordinary process beside a flood: a console that answers a key every few milliseconds.
+// An ordinary process beside a flood: a console that answers a key press every few milliseconds.
 #pragma once
 
 #include <sys/types.h>
@@ -15,11 +15,12 @@ namespace lab
 
 struct ConsoleResult {
     std::vector<uint64_t> responses_ns;
-    uint64_t longest_ns; // also of the answer that was still awaited at the end
-    bool cut;            // the longest is that one: it would have taken longer
+    uint64_t longest_ns; // includes the wait that the end of the round cut off
+    bool cut;            // the end of the round cut off the longest wait
 };
 
-// A process of its own at ordinary priority on the given CPUs, from construction to stop().  The caller has one thread.
+// A process at ordinary priority on the given CPUs; it runs from construction to stop().  The caller must have one
+// thread.
 class Console
 {
   public:
@@ -38,7 +39,7 @@ class Console
 
   private:
     struct State {
-        int64_t awaited_since_ns; // 0: no key waits for its answer
+        int64_t awaited_since_ns; // 0: no key press waits for an answer
     };
     [[noreturn]] void run(const std::vector<int> &cpus);
     void end();

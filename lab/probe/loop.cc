@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The event loop's turns.
+// The iterations of the event loop.
 #include "probe/loop.h"
 
 #include <sys/epoll.h>
@@ -18,7 +18,7 @@
 namespace lab
 {
 
-// Arrivals that wait; more are given up and counted, as a full receive queue would.
+// The number of arrivals that may wait.  More are dropped and counted, as in a full receive queue.
 constexpr uint64_t pending_limit = 16;
 
 static int make_timer(int epoll)
@@ -83,7 +83,7 @@ void DeadlineLoop::find_helpers()
 
 void DeadlineLoop::add_round(const Mark &begin)
 {
-    find_helpers(); // also those that were made since the round began
+    find_helpers(); // includes threads created since the round began
     const Mark end = mark();
     auto since = [](int64_t now, int64_t before) { return static_cast<uint64_t>(now - before); };
     RoundSample round{end.operations - begin.operations,
@@ -174,8 +174,8 @@ void DeadlineLoop::take_turns(const LoopParameters &parameters, int64_t begin_ns
     arm(work_timer_, 0, 0);
 }
 
-// Every due time that has passed is a sample, also those that were missed altogether: a loop that is held up for ten
-// periods is ten times late, not once.
+// Every due time that has passed is a sample, even one that was missed completely: a loop that was delayed for ten
+// periods was late ten times, not once.
 void DeadlineLoop::serve_probe(int64_t period_ns)
 {
     const int64_t now = now_ns();
@@ -184,7 +184,7 @@ void DeadlineLoop::serve_probe(int64_t period_ns)
         if (next_due_ns_ < measure_from_ns_)
             continue;
         record_due(now, next_due_ns_);
-        last_late_.late_callbacks = 0; // counted for the first due time that they passed
+        last_late_.late_callbacks = 0; // callbacks count for the first due time that they delayed
     }
     last_late_ = {};
     if (now >= backlog_due_ns_)
@@ -200,7 +200,8 @@ void DeadlineLoop::record_due(int64_t now, int64_t due_ns)
         sample.overrun_ns = to_u32(overrun);
         sample.overrun_cpu_ns = to_u32(std::min(overrun, batch.late_cpu_ns));
         sample.overrun_callbacks = to_u32(static_cast<int64_t>(batch.late_callbacks));
-        // The share is of the time since the first due time that the batch ran past: later ones have their part of it.
+        // The share is of the time since the first due time that the batch delayed; each later due time gets its part
+        // of it.
         const double part = static_cast<double>(overrun) / static_cast<double>(batch.late_ns);
         sample.share_ns = to_u32(static_cast<int64_t>(static_cast<double>(batch.own_ns) * std::min(part, 1.0)));
     }
@@ -231,7 +232,7 @@ void DeadlineLoop::serve_work(const LoopParameters &parameters, bool arrived)
 
 void DeadlineLoop::run_callbacks()
 {
-    // The back-ends that never run callbacks here are spared the system calls that read the CPU clock.
+    // For back-ends that never run callbacks here, the system calls that read the CPU clock are left out.
     callback_meter.begin_call(next_due_ns_, peer_.runs_callbacks_in_turn, timers_);
     peer_.turn(next_due_ns_);
     BatchRecord batch = callback_meter.end_call(next_due_ns_);
@@ -245,7 +246,7 @@ void DeadlineLoop::run_callbacks()
         last_late_ = batch;
     if (peer_.grace_period_number == nullptr)
         return;
-    // Whatever was queued while this number stood is made ready by one grace period.
+    // All callbacks queued while this number does not change are made ready by one grace period.
     uint64_t number = peer_.grace_period_number();
     if (number != grace_period_) {
         grace_period_ = number;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The event loop with a deadline: the context that reclamation may not hold up.
+// The event loop with a deadline, which reclamation must not delay.
 //
-// It runs to completion and sleeps in epoll.  Two timers wake it: the deadline probe, whose lateness against its
-// absolute due time is what is measured, and the arrivals of work, whose period is not a multiple of the probe's, so
-// that the two meet at every phase.  A turn serves the probe, then one event of work, then tells the back-end when the
-// next probe is due, passes a quiescent state and lets it run callbacks; before it sleeps it goes offline.
+// It runs to completion and sleeps in epoll.  Two timers wake it: the deadline probe, whose lateness after its absolute
+// due time is measured; and the arrivals of work, whose period is not a multiple of the probe's, so that all phase
+// differences occur.  An iteration serves the probe, then one event of work. Then it tells the back-end when the next
+// probe is due, passes a quiescent state, and lets the back-end run callbacks.  Before it sleeps it goes offline.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct LoopParameters {
     int64_t probe_period_ns = 200'000;
     int64_t work_period_ns = 217'000;
     unsigned operations_an_event = 100;
-    unsigned events_an_arrival = 1; // each is served in a turn of its own
+    unsigned events_an_arrival = 1; // each is served in an iteration of its own
     int64_t warm_up_ns = 20'000'000;
     int64_t measure_ns = 200'000'000;
 };
@@ -34,19 +34,19 @@ struct LoopParameters {
 class DeadlineLoop
 {
   public:
-    // `late_from_ns`: samples later than this are recorded with what delayed them; 0: none are.
+    // `late_from_ns`: samples later than this are recorded with the cause of the delay; 0: none is recorded.
     DeadlineLoop(const Peer &peer, Workload &workload, VariantRecord &record, int64_t late_from_ns = 0);
     ~DeadlineLoop();
     DeadlineLoop(const DeadlineLoop &) = delete;
     DeadlineLoop &operator=(const DeadlineLoop &) = delete;
 
-    // Run one round on the calling thread, which is an ordinary one before and after.  False where SCHED_FIFO was asked
-    // for and refused.  `begin_ns`: when the first probe is due.  Other threads than this one and the `companions` are
-    // the back-end's: its helpers, whose CPU time counts.
+    // Runs one round on the calling thread, which is an ordinary thread before and after.  Returns false if SCHED_FIFO
+    // was requested and refused.  `begin_ns`: when the first probe is due.  All threads except this one and the
+    // `companions` count as the back-end's helpers, whose CPU time is measured.
     bool run(const LoopParameters &parameters, int64_t begin_ns, const std::vector<pid_t> &companions);
 
   private:
-    // Totals at the moment when measuring begins; the differences at its end are what the round adds.
+    // The totals at the begin of the measurement; they are subtracted from the totals at its end.
     struct Mark {
         int64_t wall_ns, loop_cpu_ns, process_cpu_ns, helper_cpu_ns;
         uint64_t operations, callbacks, callbacks_on_loop, dropped;
@@ -66,7 +66,7 @@ class DeadlineLoop
     const Peer &peer_;
     Workload &workload_;
     VariantRecord &record_;
-    const std::unique_ptr<LateWitness> witness_; // or none
+    const std::unique_ptr<LateWitness> witness_; // empty if no cause is recorded
     int epoll_, probe_timer_, work_timer_;
 
     // One round's state.
@@ -80,7 +80,7 @@ class DeadlineLoop
     uint64_t operations_ = 0;
     uint64_t grace_period_ = 0;
     uint64_t queued_at_grace_period_ = 0;
-    BatchRecord last_late_{}; // the last call whose callbacks ran past a due time not yet served
+    BatchRecord last_late_{}; // the last call whose callbacks delayed a due time that is not served yet
 };
 
 } // namespace lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Arrays that a forked child fills and its parent reads, even when the child is ended early.
+// Arrays that a forked child fills and its parent reads, even if the child is ended early.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 namespace lab
 {
 
-// Anonymous memory that stays shared across fork().  One writer; a reader sees whole elements up to count().
+// Anonymous memory that stays shared after fork().  It has one writer; readers see complete elements up to count().
 template <class T> class SharedArray
 {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -37,19 +37,19 @@ template <class T> class SharedArray
     SharedArray(const SharedArray &) = delete;
     SharedArray &operator=(const SharedArray &) = delete;
 
-    // Map every page now, so that no page fault falls into a measurement.
+    // Maps every page now, so that no page fault occurs in a measurement.
     void touch()
     {
         auto *byte = reinterpret_cast<volatile char *>(header_);
         for (std::size_t i = 0; i < bytes(); i += 4096)
             byte[i] = byte[i];
     }
-    // While no other process reads.
+    // Called while no other process reads.
     void clear()
     {
         header_->count.store(0, std::memory_order_release);
     }
-    // What does not fit is counted and dropped.
+    // Elements that do not fit are counted and dropped.
     void push(const T &value)
     {
         std::size_t at = header_->count.load(std::memory_order_relaxed);

@@ -9,9 +9,9 @@
 namespace lab
 {
 
-// Of a round; a longer one is not traced.
+// Limits per round.  A round with more events is not traced; sections beyond the limit are dropped.
 constexpr std::size_t events_most = 60'000, sections_most = 10'000;
-// Callbacks of other threads that begin within this of each other are one batch.
+// Callbacks of other threads that begin within this time of each other count as one batch.
 constexpr double batch_gap_ns = 20'000;
 
 Trace round_trace;
@@ -65,7 +65,7 @@ void Trace::section(int64_t begin_ns, int64_t end_ns)
         sections_.push_back({TraceEvent::section, 0, begin_ns, end_ns});
 }
 
-// Both clocks are read at both ends of a round, so that no rate has to be known.
+// Both clocks are read at both ends of a round, so the rate need not be known.
 std::vector<TraceEvent> Trace::helper_batches(const Clocks &end) const
 {
     std::vector<uint64_t> stamps;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A trace of what a variant did in the 100 ms around its worst sample: deadlines, batches, grace periods, sections.
+// A trace of a variant's events in the 100 ms around its worst sample: deadlines, batches, grace periods, sections.
 //
-// A round is traced whole, in memory of the child; the part around its worst sample is kept where no earlier round had
-// a worse one.  An event costs a push; callbacks on other threads are the stamps that the callback meter takes anyway.
+// The child records a whole round in memory. Then it keeps the part around the round's worst sample, unless an earlier
+// round had a worse one.  Recording an event is one push; callbacks on other threads are recorded by the callback meter
+// anyway.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +19,15 @@ class Trace
 {
   public:
     Trace();
-    // The loop's thread calls this before a round's companions begin, and keep() after they have ended.
+    // The loop's thread calls begin_round() before a round's companions begin, and keep() after they have ended.
     void begin_round();
     void keep(VariantRecord &record);
 
-    // By the loop.
+    // Called by the loop.
     void deadline(int64_t due_ns, int64_t served_ns);
     void batch(const BatchRecord &batch);
     void grace_period(int64_t seen_ns);
-    // By the one long reader.
+    // Called by the long reader only.
     void section(int64_t begin_ns, int64_t end_ns);
 
     static constexpr int64_t half_window_ns = 50'000'000;
@@ -46,7 +47,7 @@ class Trace
     Clocks begin_{};
 };
 
-// One a process, as the callback meter.
+// One for each process, like the callback meter.
 extern Trace round_trace;
 
 } // namespace lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Two readings become a late sample.
+// Makes a late sample from two readings of the counters.
 #include "probe/witness.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ static int64_t overlap(int64_t begin_ns, int64_t end_ns, int64_t from_ns, int64_
     return begin_ns == 0 ? 0 : std::max<int64_t>(0, std::min(end_ns, to_ns) - std::max(begin_ns, from_ns));
 }
 
-// Expiries in [from, to] of a timer that first expired at `first`.
+// The number of expiries in [from, to] of a timer that first expired at `first`.
 static int64_t expiries(int64_t first_ns, int64_t period_ns, int64_t from_ns, int64_t to_ns)
 {
     if (period_ns <= 0 || to_ns < first_ns)
@@ -29,8 +29,8 @@ static int64_t expiries(int64_t first_ns, int64_t period_ns, int64_t from_ns, in
     return until - before;
 }
 
-// Time in which the thread was off its CPU inside a turn without waiting for one: it waited for a lock, or for a page.
-// A turn calls nothing else that blocks.
+// Time inside an iteration in which the thread was neither on its CPU nor waiting for one: it waited for a lock or for
+// a page. An iteration calls nothing else that blocks.
 static int64_t blocked_ns(const ThreadCounts &before, const ThreadCounts &after, const LoopPhases &phases)
 {
     const uint64_t switches = after.voluntary - before.voluntary;
@@ -55,7 +55,7 @@ LateSample make_late_sample(const ThreadCounts &before, const ThreadCounts &afte
     late.faults = since(after.faults, before.faults);
     late.major_faults = since(after.major_faults, before.major_faults);
     late.involuntary = since(after.involuntary, before.involuntary);
-    // The interrupt that wakes a sleeping loop is part of its wake-up.
+    // The interrupt that wakes a sleeping loop counts as part of the wake-up.
     late.interrupts = to_u32(expiries(due_ns, timers.probe_period_ns, due_ns, served_ns) - (late.asleep ? 1 : 0) +
                              expiries(timers.work_first_ns, timers.work_period_ns, due_ns, served_ns));
     return late;
@@ -86,7 +86,8 @@ void LateWitness::round_begins()
     may_sleep_ = false;
 }
 
-// Of each due time, late or not: the usual wake-up is that of all samples which found the loop asleep.
+// Called for each due time, late or not, because the usual wake-up time is that of all samples that found the loop
+// asleep.
 void LateWitness::sample(const ProbeSample &sample, int64_t due_ns, int64_t served_ns, const LoopTimers &timers)
 {
     if (!before_)
@@ -132,7 +133,7 @@ void LateWitness::turn_ends(int64_t next_due_ns, bool sleeps)
         return;
     before_ = read();
     elsewhere_before_ = callback_meter.invoked_on_watched_cpu();
-    phases_.turn_end_ns = now_ns(); // the reading belongs to the turn
+    phases_.turn_end_ns = now_ns(); // the reading is part of the iteration
 }
 
 } // namespace lab

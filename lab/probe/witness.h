@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Why a sample of the deadline probe was late: what was counted on the loop's thread since it was last in time.
+// Records why a sample of the deadline probe was late: events counted on the loop's thread since it was last in time.
 //
-// The loop takes a reading of its thread's counters at the end of each turn that ends before the next due time, and a
-// second one where the probe is then late.  What lies between the two delayed the sample: also what came before the due
-// time, since it moved the loop's work past it.
+// The loop reads its thread's counters at the end of each iteration that ends before the next due time. If the probe is
+// then late, it reads them again. Everything between the two readings delayed the sample, even before the due time,
+// because it delayed the loop's work.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,36 @@
 namespace lab
 {
 
-// The loop's last turn, and the wait after it.  All are CLOCK_MONOTONIC, 0 where there was none.
+// The loop's last iteration, and the wait after it.  Times are CLOCK_MONOTONIC; 0 if there was none.
 struct LoopPhases {
     int64_t turn_begin_ns = 0;
     int64_t work_begin_ns = 0, work_end_ns = 0;
     int64_t calls_begin_ns = 0, calls_end_ns = 0; // the call that may run callbacks
     int64_t turn_end_ns = 0;
-    bool slept_before = false; // the wait before that turn may have slept
+    bool slept_before = false; // the loop may have slept in the wait before that iteration
 };
 
-// One late sample from two readings.  `sample`: what the loop recorded; its due time and when it was served.
+// Makes one late sample from two readings.  `sample`: the loop's record, with its due time and the time when it was
+// served.
 LateSample make_late_sample(const ThreadCounts &before, const ThreadCounts &after, const LoopPhases &phases,
                             const LoopTimers &timers, const ProbeSample &sample, int64_t due_ns, int64_t served_ns);
 
 class LateWitness
 {
   public:
-    // On the loop's thread.  Samples later than `late_from_ns` are recorded.
+    // Created on the loop's thread.  Samples later than `late_from_ns` are recorded.
     LateWitness(int64_t late_from_ns, VariantRecord &record);
 
-    // What ran between two rounds delayed no sample.
+    // Called between two rounds: events there delay no sample.
     void round_begins();
-    // In this order, turn by turn.
+    // Called in this order in every iteration.
     void sample(const ProbeSample &sample, int64_t due_ns, int64_t served_ns, const LoopTimers &timers);
     void turn_begins(int64_t now);
     void worked(int64_t begin_ns, int64_t end_ns);
     void called(int64_t begin_ns, int64_t end_ns);
     void turn_ends(int64_t next_due_ns, bool sleeps);
 
-    // What the readings themselves took so far.
+    // The number of readings so far, and the time that they took.
     uint64_t readings() const
     {
         return readings_;

@@ -15,11 +15,11 @@ COLOURS = {"node-spin": "red", "percpu-spin": "violet", "node": "orange", "percp
 NAMES = {"node-spin": "node, spinning", "percpu-spin": "per CPU, spinning", "node": "node, boosting",
          "percpu": "per CPU, boosting", "none": "no sections"}
 WHAT = {"node-spin": "the node's list, under a lock that waiters spin for: the baseline of 2026",
-        "percpu-spin": "the thread's own list, then the node's; both locks are spun for: the RFC of 2026",
+        "percpu-spin": "the thread's own list, then the node's, under locks that waiters spin for: the RFC of 2026",
         "node": "the node's list, under the library's priority-inheriting lock",
         "percpu": "the thread's own list, then the node's, under priority-inheriting locks: the library's default",
         "none": "the same fibers without sections"}
-# Of 2026: iterations a second, and how long the node's lock was held on average.
+# The RFC of 2026: iterations per second, and the mean hold time of the node's lock.
 PUBLISHED = {"node-spin": 66_980, "percpu-spin": 97_719}
 PUBLISHED_HOLD_US = 1069
 
@@ -29,7 +29,7 @@ def curves_of(data):
 
 
 def chart_iterations(data):
-    """Every run a point, the mean a line; 2026 stands above."""
+    """Each run as a point, their mean as a line; the RFC's means in a row above."""
     chart = Chart(["the RFC of 2026", "this run"], Axis("iterations a second, of all readers", log=True,
                                                         unit="iterations/s"), Axis(""))
     for lists, rate in PUBLISHED.items():
@@ -42,7 +42,7 @@ def chart_iterations(data):
 
 
 def chart_holds(data):
-    """How often the node's lock was held for how long, per second of measured time."""
+    """A histogram of the hold times of the node's lock, as counts per second of measured time."""
     chart = Chart([""], Axis("the node's lock was held for this or up to twice as long, µs", log=True, unit="µs"),
                   Axis("times a second", log=True))
     seconds = data["args"]["metered_ms"] / 1000
@@ -55,7 +55,7 @@ def chart_holds(data):
 
 
 def chart_shares(data):
-    """Hold time: an iteration, and an acquisition."""
+    """Hold times of the lock: for each iteration, and for each acquisition."""
     rows = [row for row in rows_of(data, "lists") if row["lists"] != "none"]
     kinds = [("an iteration", lambda row: (row["lock_hold_ns_per_iteration"] or 0) / 1000),
              ("an acquisition, mean", lambda row: row["lock_hold_us_mean"]),
@@ -90,7 +90,7 @@ def chart_crowds(data):
 
 
 def keyed_table(rows, columns, text_columns=1):
-    """Columns are (key, title); texts stay as they are."""
+    """Makes a table; columns are (key, title), and text is not formatted."""
     def cell(value):
         if isinstance(value, str):
             return NAMES.get(value, value)
@@ -168,11 +168,11 @@ def page(data):
         section("How many iterations do readers make while carriers are preempted?", chart_iterations(data),
                 lists_table(data)),
         section("How long is the node's lock held?", chart_shares(data), lock_table(data)),
-        section("How often is it held for how long?", chart_holds(data)),
+        section("Histogram of its hold times", chart_holds(data)),
         section("How long do grace periods take?", chart_latency(data)),
         section("What does a crowd of parked tasks cost a grace period?", chart_crowds(data), crowd_table(data)),
         section("Which tasks are waited for?", order_table(data)),
-        section("What it must show", verdict_list(data)), section("What was compared", about)])
+        section("Verdicts", verdict_list(data)), section("The variants", about)])
 
 
 if __name__ == "__main__":

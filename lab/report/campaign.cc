@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Adding up torture runs, and their table.
+// Adds torture runs up, and formats their table.
 #include "report/campaign.h"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace lab
 namespace
 {
 
-// What is wrong with a document is thrown as text and caught at the one entry.
+// An error in a document: thrown as text, and caught by campaign_add().
 struct Mistake {
     std::string text;
 };
 
-// A value that fits, or a mistake that names its key.
+// Returns the value of a key if it has the expected type; otherwise throws a Mistake that names the key.
 template <class Fits> const Json &field(const Json &object, const char *key, Fits fits, const char *allowed)
 {
     const auto found = object.find(key);
@@ -51,7 +51,7 @@ double seconds(const Json &row)
     return field(row, "seconds", fits, "a number that is not negative").get<double>();
 }
 
-// A flag that is not there is false.
+// A flag that is missing is false.
 bool flag(const Json &row, const char *key)
 {
     auto fits = [](const Json &value) { return value.is_boolean(); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The results of many torture runs, of several machines, added up by scenario.
+// The results of many torture runs, from several machines, added up by scenario.
 #pragma once
 
 #include <map>
@@ -15,18 +15,19 @@ struct CampaignScenario {
     uint64_t runs = 0, skipped = 0, reads = 0, grace_periods = 0, errors = 0, near_misses = 0;
     double seconds = 0;
     std::size_t oldest_age = 0;         // the highest age in which a reader found an object; 2 and more are errors
-    bool is_control = false;            // must fail, so its errors are expected
+    bool is_control = false;            // it must fail, so its errors are expected
     std::vector<std::string> failed_at; // "seed 7 (file)"
 };
 
 using Campaign = std::map<std::string, CampaignScenario>;
 
-// Add one document of `rtrcu torture --json`.  False, with what is wrong, if it is none; then nothing is added.
+// Adds one document of `rtrcu torture --json`.  If it is not one, returns false with a description of the error, and
+// adds nothing.
 bool campaign_add(Campaign &campaign, const std::string &file_name, const Json &document, std::string &error);
 
 bool campaign_failed(const Campaign &campaign);
 
-// The table, and below it a line for each run that failed.
+// Returns the table, followed by a line for each run that failed.
 std::string campaign_text(const Campaign &campaign);
 
 } // namespace lab

@@ -18,7 +18,7 @@ static const char *shade(double share)
     static constexpr std::array<const char *, 5> shades = {"·", "░", "▒", "▓", "█"};
     if (share <= 0)
         return " ";
-    // A tenth of the samples or more is black, each decade less a step lighter.
+    // Black: a tenth of the samples or more.  Each further factor of ten is one step lighter.
     double step = 5 + std::floor(std::log10(share));
     return shades[static_cast<std::size_t>(std::clamp(step, 0.0, 4.0))];
 }
@@ -30,7 +30,7 @@ static std::string axis_label(double ns)
     return ns >= 1e3 ? fmt::format("{:g} µs", ns / 1e3) : fmt::format("{:g} ns", ns);
 }
 
-// Powers of ten below the strips.
+// Labels the powers of ten below the strips.
 static std::string axis(double low, double high, unsigned width, std::size_t indent)
 {
     std::string ticks(width, ' '), labels;

@@ -14,8 +14,8 @@ struct Strip {
     std::vector<uint64_t> values; // nanoseconds
 };
 
-// One line a strip.  The darker a cell, the more samples fall into it (by the logarithm of their share); the mark of
-// the largest is always visible.  The axis spans all strips.
+// Returns one line for each strip.  A darker cell contains more samples (on a logarithmic scale).  The mark of the
+// largest sample is always visible.  The axis is common to all strips.
 std::string density_chart(const std::string &title, const std::vector<Strip> &strips, unsigned width);
 
 } // namespace lab

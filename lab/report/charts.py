@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Charts of the pages, drawn by plotly: one question a chart, in one row of axes or in several below each other.
+"""Charts of the pages, drawn by plotly: each answers one question, in one row of axes or in several rows.
 
 A chart is JSON in the page; SCRIPT draws it in the reader's choice of light or dark.  Without plotly a chart is empty.
 """
@@ -14,7 +14,7 @@ try:
 except ImportError:
     graph_objects = None
 
-# Each is seen on white and on the dark page.
+# Each colour is visible on the light and on the dark page.
 COLOURS = {"floor": "#999999", "red": "#d6455b", "blue": "#2f86d0", "green": "#219e8c", "orange": "#d98a1f",
            "violet": "#9266cf", "slate": "#6d8796", "brown": "#9c6b4a", "pink": "#d66fb0", "olive": "#8a9a2b",
            "teal": "#38b0c4", "navy": "#5c68c9"}
@@ -70,12 +70,12 @@ def available():
 
 
 def library():
-    """The scripts of a page with charts."""
+    """Returns the scripts of a page with charts."""
     return f"<script>{plotly.offline.get_plotlyjs()}</script>"
 
 
 def number(value):
-    """Three digits; whole numbers stay whole."""
+    """Returns a number with three digits; whole numbers have no decimals."""
     if value is None:
         return "–"
     if value == 0:
@@ -86,13 +86,13 @@ def number(value):
 
 
 class Axis:
-    """The title of an axis, whether it is logarithmic, the unit of its values, the ends and ticks that are known."""
+    """The title of an axis, whether it is logarithmic, the unit of its values; ends and ticks, if they are fixed."""
 
     def __init__(self, title, *, log=False, unit="", least=None, most=None, ticks=None):
         self.title, self.log, self.unit, self.least, self.most, self.ticks = title, log, unit, least, most, ticks
 
     def ends(self, values, head=0.0):
-        """The range that holds the values, with a part of it free at the upper end."""
+        """Returns the range of the axis: it contains the values, and leaves the part `head` free at the upper end."""
         values = [value for value in values if value is not None and (value > 0 or not self.log)] or [1]
         place = math.log10 if self.log else float
         low = place(min(values) if self.least is None else self.least)
@@ -108,12 +108,12 @@ class Axis:
                  "automargin": True, "range": ends}
         if self.ticks:
             return shown | {"tickvals": self.ticks, "ticktext": [number(tick) for tick in self.ticks]}
-        # Whole numbers at each tick; of its own, plotly labels 2,000 with a small 2.
+        # Ticks show whole numbers; plotly's default labels 2,000 with a small 2.
         return shown | ({"tickformat": ",.4~r", "nticks": max(3, math.ceil(ends[1] - ends[0]))} if self.log else {})
 
 
 class Chart:
-    """Rows of axes with one horizontal axis; what has the same name has one entry in the legend."""
+    """Rows of axes with one horizontal axis; series of the same name share one entry in the legend."""
 
     def __init__(self, rows, x, y, *, height=300, gap=46, legend=True):
         self.rows = list(rows)  # their titles; [""]: one row without
@@ -149,7 +149,7 @@ class Chart:
         self.line(row, points, name, colour, mode="markers", **more)
 
     def bars(self, row, bars, name=""):
-        """(label, value, text, colour), from the top; what has no value keeps its text."""
+        """Adds bars (label, value, text, colour) from the top; a bar without a value shows its text only."""
         for label, value, _, _ in bars:
             if label not in self.labels[row]:
                 self.labels[row].append(label)
@@ -160,7 +160,7 @@ class Chart:
                    cliponaxis=False, textposition="outside", textangle=0)
 
     def parts(self, row, parts, name, colour):
-        """(label, value), stacked on what earlier calls have put on the row of the label."""
+        """Adds parts (label, value), stacked on the parts of earlier calls with the same label."""
         for label, value in parts:
             if label not in self.labels[row]:
                 self.labels[row].append(label)
@@ -171,7 +171,7 @@ class Chart:
                    hovertemplate=f"%{{y}}: {html.escape(name)}<br>%{{x:,.4~g}} {self.x.unit}<extra></extra>")
 
     def spans(self, row, label, spans, texts, colour):
-        """What took from one value to another, on the row of the label; a tick shows where a short one begins."""
+        """Draws spans (begin, end) on the row of the label; a tick marks the begin, so that short spans are visible."""
         if label not in self.labels[row]:
             self.labels[row].append(label)
         xs, shown = [], []
@@ -186,7 +186,7 @@ class Chart:
                    hovertemplate="%{y}, %{x:.3f} ms<br>%{text}<extra></extra>")
 
     def points(self, row, points, name, colour, *, symbol="circle", spread=None, size=10, opacity=1):
-        """(label, value), a mark on the row of each label; spread: (below, above) of each."""
+        """Adds points (label, value), each on the row of its label; spread: (below, above) for each point."""
         pairs = [(point, ends) for point, ends in zip(points, spread or [None] * len(points)) if point[1] is not None]
         for (label, value), _ in pairs:
             if label not in self.labels[row]:
@@ -204,11 +204,11 @@ class Chart:
                    hovertemplate=f"%{{y}}: {html.escape(name)}<br>%{{x:,.4~g}} {self.x.unit}<extra></extra>", **more)
 
     def mark(self, value, text):
-        """A line from top to bottom at a published figure or a bar, with its label."""
+        """Adds a vertical line with a label, for a published figure or a limit."""
         self.marks.append((value, text))
 
     def level(self, row, value, text):
-        """The same from left to right, in one row."""
+        """Adds a horizontal line with a label, in one row."""
         self.levels.append((row, value, text))
 
     def x_ends(self, head):
@@ -216,7 +216,7 @@ class Chart:
         return self.x.ends(values + [value for value, _ in self.marks], head)
 
     def add_marks(self, figure, ends, heights):
-        """Each line rises to its label. All labels stand on one side, in the order in which no line crosses one."""
+        """Draws the vertical lines up to their labels, which are on one side, ordered so that no line crosses one."""
         placed = [(math.log10(value) if self.x.log else value, value, text) for value, text in sorted(self.marks)]
         width = NARROW / (ends[1] - ends[0])
         left = all((at - ends[0]) * width > LABEL_LETTER * len(text) for at, _, text in placed)
@@ -256,7 +256,7 @@ class Chart:
 
     def figure(self, head):
         heights = [max(24 * len(self.labels[row]), 40) if self.labels[row] else self.height for row in self.rows]
-        # The buttons stand beside a short title, and above a long one.
+        # The buttons are beside a short title, and above a long one.
         top = MARGINS["t"] + LABEL * len(self.marks) + (24 if len(self.rows[0]) <= LONG_TITLE else 48)
         inner = sum(heights) + self.gap * (len(heights) - 1)
         figure = make_subplots(rows=len(heights), cols=1, shared_xaxes=True, row_heights=heights,
@@ -281,12 +281,12 @@ class Chart:
         return figure
 
     def head(self):
-        """The part of a narrow chart's horizontal axis that the texts at the ends of bars need."""
+        """Returns the part of a narrow chart's horizontal axis that the texts at the ends of bars need."""
         texts = [len(text) for _, shown in self.traces if shown["type"] == "bar" for text in shown["text"]]
         return min(0.6, (LETTER * max(texts) + 10) / NARROW) if texts else 0.0
 
     def html(self, caption=""):
-        """Empty where nothing is drawn."""
+        """Returns the chart as HTML; empty if there is nothing to draw."""
         if not self.traces or not available():
             return ""
         data = self.figure(self.head()).to_json().replace("</", "<\\/")

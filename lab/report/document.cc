@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The JSON document, the page that a script makes of it, and the progress line.
+// The JSON document, the page that a script draws from it, and the progress line.
 #include "report/document.h"
 
 #include <rtrcu/rcu.h>
@@ -103,7 +103,8 @@ void Document::curve(const Fields &curve)
     curves_->push_back(to_json(curve));
 }
 
-// Names of files, processes and machines come from outside; the writer takes valid UTF-8 alone.
+// Makes all strings valid UTF-8, which the writer requires: names of files, processes and machines may contain any
+// bytes.
 static Json printable(Json json)
 {
     if (json.is_string())
@@ -131,7 +132,7 @@ bool Document::write(const std::string &file_name, std::string &error) const
     return write_json(file_name, *json_, error);
 }
 
-// The scripts are found from the program's own place, in the tree that was built or where it was installed.
+// The scripts are found relative to the program, in the build tree or where it was installed.
 static std::string find_script(const std::string &stem)
 {
     std::error_code failure;
@@ -144,10 +145,10 @@ static std::string find_script(const std::string &stem)
     return {};
 }
 
-// Of a script that found no python3-plotly.
+// The exit code of a script that did not find python3-plotly.
 constexpr int exit_no_charts = 3;
 
-// The script's exit code, or -1 where the interpreter did not run or did not end by itself.
+// Returns the script's exit code, or -1 if the interpreter did not run or was killed.
 static int run_script(const char *python, const std::string &script, const std::string &data, const std::string &page)
 {
     std::string words[] = {python, script, data, page};

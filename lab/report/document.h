@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The JSON document of an experiment, the page that is drawn of it, and progress on standard error.
+// The JSON document of an experiment, the page drawn from it, and progress on standard error.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace lab
 {
 
-// {"experiment","version","machine","args","rows":[],"verdicts":[]}; rows are flat objects, and an experiment has
+// {"experiment","version","machine","args","rows":[],"verdicts":[]}: rows are flat objects; experiments have
 // verdicts.
 class Document
 {
@@ -44,18 +44,18 @@ class Document
             row(one);
     }
     void verdicts(const Verdicts &verdicts);
-    // For the page alone.
+    // Adds a curve, which only the page shows.
     void curve(const Fields &curve);
     Json &json()
     {
         return *json_;
     }
 
-    // Write as text; false with a message that names the file.
+    // Writes the document as text.  Returns false with a message that names the file if it fails.
     bool write(const std::string &file_name, std::string &error) const;
-    // Writes DIRECTORY/EXPERIMENT.json and has EXPERIMENT_html.py make DIRECTORY/EXPERIMENT.html of it.  Returns a
-    // sentence for the user: what was written, or why not and what to do.  The page is a convenience: its failure fails
-    // nothing.
+    // Writes DIRECTORY/EXPERIMENT.json, and runs EXPERIMENT_html.py, which makes DIRECTORY/EXPERIMENT.html from it.
+    // Returns a sentence for the user: the file that was written, or the reason and advice.  A failure here does not
+    // make the command fail.
     std::string write_page(const std::string &directory) const;
 
   private:
@@ -63,7 +63,7 @@ class Document
     const std::unique_ptr<Json> json_, curves_;
 };
 
-// Shows how far a run is: one line that is written over on a terminal, a line every few seconds elsewhere.
+// Shows the progress of a run: one line that is overwritten on a terminal, otherwise a line every few seconds.
 class Progress
 {
   public:

@@ -46,7 +46,7 @@ def published(key, after):
 
 
 def chart_workers(data):
-    """Median, mean and largest of each variant; those of 2022 stand above."""
+    """Median, mean and largest duration of each variant, with those of 2022 in a row above."""
     rows = rows_of(data, "worker")
     environments = environments_of(rows)
     chart = Chart(["Linux, 2022", *(ENVIRONMENTS[name] for name in environments)],
@@ -84,7 +84,7 @@ def chart_tails(data):
 
 
 def chart_busy(data):
-    """Median, 99th percentile or maximum, and maximum, over the number of readers."""
+    """Median, 99th percentile (the maximum if there is none) and maximum, by number of readers."""
     readers = sorted({row["readers"] for row in rows_of(data, "busy_readers")})
     chart = Chart([""], Axis("busy readers", log=True, unit="readers", ticks=readers),
                   Axis("wait, µs", log=True, unit="µs"))
@@ -132,7 +132,7 @@ def difference(before, after):
 
 
 def document_table(data, environment):
-    """Both tables of the document, each row beside the same of this run."""
+    """Both tables of the document, with this run's figure beside each row."""
     found = {(r["worker"], r["boost"]): r for r in rows_of(data, "worker")
              if r.get("environment", "quiet") == environment}
     floor = found.get(("none", None), {})
@@ -157,7 +157,7 @@ def turned_table(data):
     rows = [[row.get("environment", "quiet"), row["worker"], "boost" if row["boost"] else "no boost"]
             + [figure_text(row.get(key)) for key in ("expedited", "by_caller", "by_worker", "boosts", "cut_off")]
             for row in rows_of(data, "worker") if row["worker"] != "none"]
-    return table(["", "worker", "", "expedited grace periods", "turned by callers", "turned by the worker",
+    return table(["", "worker", "", "expedited grace periods", "advanced by callers", "advanced by the worker",
                   "readers boosted", "calls cut off"], rows, 3)
 
 
@@ -185,7 +185,7 @@ def throughput_table(data):
 
 
 def conclusion(data):
-    """The quiet environment's means, and the waiting among the most readers."""
+    """Returns a sentence: the means in the quiet environment, and the median beside the most readers."""
     found = {r["worker"]: r["avg_ns"] for r in rows_of(data, "worker")
              if r.get("environment", "quiet") == "quiet" and r["boost"] and r["avg_ns"]}
     parts = []
@@ -197,7 +197,7 @@ def conclusion(data):
         most = max(busy, key=lambda row: row["readers"])
         parts.append(f"beside {most['readers']} busy readers, boosted, half of the waits took "
                      f"{figure_text(most['p50_ns'] / 1000)} µs or less")
-    return f"On this machine {'; '.join(parts)}." if parts else "The tables below have what was measured."
+    return f"On this machine {'; '.join(parts)}." if parts else "The tables below show the figures."
 
 
 def noise(data):
@@ -206,21 +206,21 @@ def noise(data):
     floor, best = found.get(("none", None)), found.get(("kthread", True))
     if not floor or not best or floor < 0.5 * best:
         return ""
-    return (f"Waking a thread alone takes {figure_text(floor / 1000)} µs on average here: what the two "
-            "workers differ by below that is this machine's noise.")
+    return (f"Waking a thread alone takes {figure_text(floor / 1000)} µs on average here: a smaller "
+            "difference between the two workers is this machine's noise.")
 
 
 def page(data):
     about = (
         "<p>A SCHED_FIFO thread calls <code>synchronize_rcu_expedited()</code> while ordinary threads keep the CPUs "
-        "busy. The variants differ in the thread that turns the grace period, and in whether readers that were "
+        "busy. The variants differ in the thread that runs the grace period, and in whether readers that were "
         "preempted inside their sections are boosted.</p><dl>"
-        "<dt><b>workqueue</b></dt><dd>a worker at ordinary priority turns it</dd>"
-        "<dt><b>kthread-only</b></dt><dd>a real-time worker turns it; callers always hand over, as in 2022</dd>"
-        "<dt><b>kthread</b></dt><dd>the caller takes the first step itself, then a real-time worker</dd>"
+        "<dt><b>workqueue</b></dt><dd>a worker at ordinary priority runs it</dd>"
+        "<dt><b>kthread-only</b></dt><dd>a real-time worker runs it; callers never run it, as in 2022</dd>"
+        "<dt><b>kthread</b></dt><dd>the caller runs the first step itself, then a real-time worker</dd>"
         "<dt><b>normal=1</b></dt><dd>every expedited grace period is an ordinary one</dd></dl>"
         f"<p class='note'>{machine_text(data)}</p>")
-    return page_html.page_text("expedited", "Who runs the expedited grace period", [
+    return page_html.page_text("expedited", "Expedited grace periods, by the thread that runs them", [
         page_html.conclusion(data, conclusion(data)) + page_html.warning(noise(data)),
         section("How long does a critical caller wait?", chart_workers(data)),
         section("How often does it wait longer?", chart_tails(data)),
@@ -231,8 +231,8 @@ def page(data):
         section("rcu: Move expedited grace period (GP) work to RT kthread_worker (Linux, 2022), and this run: nothing "
                 "beside it", document_table(data, "quiet")),
         section("The same beside hogs and writers of another process group", document_table(data, "loaded")),
-        section("Which threads turned the grace periods?", turned_table(data)),
-        section("What it must show", verdict_list(data)), section("What was compared", about)])
+        section("Which threads ran the grace periods?", turned_table(data)),
+        section("Verdicts", verdict_list(data)), section("The variants", about)])
 
 
 if __name__ == "__main__":

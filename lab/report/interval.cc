@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The percentile bootstrap, and what follows from its intervals.
+// The percentile bootstrap, and verdicts from its intervals.
 #include "report/interval.h"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ Outcome judge_most(const Interval &interval, double bar, Outcome otherwise)
     return interval.low > bar ? otherwise : Outcome::not_judged;
 }
 
-// `from`, `to`: the interval on the axis where the claim is "less".
+// Judges a claim that is "less" on the axis of `from` and `to`, the ends of the interval.
 static Outcome judge_below(double from, double to, double bar, Outcome otherwise)
 {
     if (from <= bar && bar <= to)

@@ -22,7 +22,7 @@ WORKLOADS = {
     "both": "each event is half of the one, half of the other",
     "flood": "denial of service, 30,000 callbacks a grace period",
 }
-# UseLinux 2004, microseconds: stock, krcud and direct together, and what was aimed at.
+# The paper of UseLinux 2004, in microseconds: stock, krcud and direct together, and the goal.
 PUBLISHED = [(711, "2004: stock 711 µs"), (413, "2004: cures 413 µs"), (250, "2004: goal 250 µs")]
 FLOOD = 30000
 WORST_MS = 50  # in the timelines the worst sample is due then
@@ -52,7 +52,7 @@ def policy_rows(data, workloads, policies):
 
 
 def chart_tails(data):
-    """Share of deadlines missed by more than x: the tail of the distribution, on two logarithmic axes."""
+    """The share of deadlines that are late by more than x, on two logarithmic axes."""
     chart = Chart(workloads_of(data), Axis("late by more than, µs", log=True, unit="µs", least=10),
                   Axis("share of deadlines", log=True), height=260)
     for name in workloads_of(data):
@@ -65,7 +65,7 @@ def chart_tails(data):
 
 
 def overruns(data, name):
-    """Bars: (label, value or None, text, colour) of the policies under a workload."""
+    """Returns bars (label, value or None, text, colour) of the policies under a workload."""
     bars = []
     for row in policy_rows(data, (name,), {r["policy"] for r in data["rows"]} - {"none"}):
         value, late = row["overrun_cpu_us_max"] or 0, row["overrun_callbacks_max"] or 0
@@ -120,7 +120,7 @@ def chart_shares(data):
         chart.labels[name] = [row["policy"] for row in rows]
         for key, kind, symbol, hue in kinds:
             chart.points(name, [(row["policy"], row[key] or None) for row in rows], kind, hue, symbol=symbol)
-    chart.mark(10, "what some need: 10 µs")
+    chart.mark(10, "a usual requirement: 10 µs")
     return chart.html("Policies whose largest share is below 0.1 µs have no row. A percentile has no mark where it is "
                       "0 or samples are too few.")
 
@@ -147,7 +147,7 @@ def chart_table1(data):
 
 
 def chart_backlog(data, name):
-    """One small chart a policy, all with the same axes."""
+    """A small chart for each policy, all with the same axes."""
     curves = [c for c in shown_curves(data, name) if c["policy"] != "none" and c["backlog"]]
     if not curves:
         return ""
@@ -284,7 +284,7 @@ def result_table(data):
 
 
 def document_table(data):
-    """What Sarma and McKenney measured in 2004, beside the same of this run."""
+    """The measurements of Sarma and McKenney in 2004, with this run's figures beside them."""
     load = policy_rows(data, ("dcache", "route"), ("unbounded",))
     flood = policy_rows(data, ("flood",), ("unbounded",))
     cures = policy_rows(data, ("flood",), ("inline", "daemon", "krcud", "throttle", "direct"))
@@ -339,17 +339,17 @@ def overrun_text(row):
 
 
 def conclusion(data):
-    """By CPU time and counts, which a machine that is itself preempted does not move."""
+    """Returns a sentence based on CPU time and counts, which do not change if the host preempts the machine."""
     name = "flood" if "flood" in workloads_of(data) else next(iter(workloads_of(data)), None)
     stock, rest = policy_rows(data, (name,), ("unbounded",)), policy_rows(data, (name,), ("inline", "daemon"))
     if not stock or not rest:
-        return "Which policies were compared stands in the tables below."
+        return "The tables below list the policies that were compared."
     return (f"On this machine, under {name}, callbacks ran past the deadline: {overrun_text(stock[0])}; "
             f"{'; '.join(overrun_text(row) for row in rest)}.")
 
 
 def noise(data):
-    """Where the machine decides about lateness on the wall, and the policy does not."""
+    """Returns a warning that names the workloads whose lateness is caused by the machine and not by the policy."""
     hidden = []
     for name in workloads_of(data):
         floor, stock = policy_rows(data, (name,), ("none",)), policy_rows(data, (name,), ("unbounded",))
@@ -357,8 +357,8 @@ def noise(data):
             hidden.append(f"{name} (floor p99 {figure_text(floor[0]['p99_us'])} µs)")
     if not hidden:
         return ""
-    return (f"This machine's own noise decides about lateness in {', '.join(hidden)}: there the floor is more than "
-            "half of unbounded, and the order of the lines below says nothing about policies. Overruns, which are "
+    return (f"This machine's own noise determines lateness in {', '.join(hidden)}: there the floor is more than "
+            "half of unbounded, and the order of the lines below does not compare policies. Overruns, which are "
             "counted in callbacks and in CPU time, do.")
 
 
@@ -367,10 +367,10 @@ def page(data):
                       for w in workloads_of(data) for r in policy_rows(data, (w,), ("none",)))
     about = (
         "<p>An event loop runs to completion, as packet forwarders and audio engines do, and serves real work over an "
-        "RCU-protected structure. A timer event with an absolute due time measures how late the loop gets to it. The "
-        "policies differ in which thread runs the callbacks that reclaim memory, and how many at a time.</p>"
-        f"<p class='note'>{machine_text(data)} Noise floor of the same loop with nothing reclaimed, p99: {floor}.</p>")
-    return page_html.page_text("latency", "What reclamation does to a deadline", [
+        "RCU-protected structure. A timer event with an absolute due time measures how late the loop serves it. The "
+        "policies differ in the thread that runs the callbacks that reclaim memory, and in their number at a time.</p>"
+        f"<p class='note'>{machine_text(data)} Noise floor (the same loop without reclamation), p99: {floor}.</p>")
+    return page_html.page_text("latency", "How much reclamation delays a deadline", [
         page_html.conclusion(data, conclusion(data)),
         section("How far do callbacks run past a deadline?", chart_overruns(data)),
         section("How much of a deadline's lateness is the callbacks' own?", chart_shares(data)),
@@ -385,7 +385,7 @@ def page(data):
         section("An updater that interrupts a walk", interrupting_table(data)),
         section("Sarma and McKenney: making RCU safe for realtime (UseLinux 2004), and this run",
                 document_table(data)),
-        section("What it must show", verdict_list(data)),
+        section("Verdicts", verdict_list(data)),
         section("All figures", "<p class='note'>Microseconds where no unit is given. A dash: too few samples.</p>",
                 result_table(data), why_table(data)),
         section("Policies and workloads", about, explanations(data))])

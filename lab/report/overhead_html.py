@@ -28,7 +28,7 @@ def engine_rows(data, environment):
 
 
 def published_engines(data):
-    """Names of 2002, and our labels for the same features."""
+    """Returns the names of 2002, and our labels of the engines with the same features."""
     return data["args"]["published_engines"]
 
 
@@ -37,7 +37,7 @@ def published_rows(data, environment):
 
 
 def counterpart_ticks(data, environment):
-    """Ours in the unit of the published table, by function of 2002 and label; without base, for a million packets."""
+    """Returns our ticks by function of 2002 and label: in the published unit, or for a million packets without base."""
     return {(row["published"], row["label"]): row["ticks_as_published"] or row["ticks_per_million_packets"] or 0
             for row in rows_of(data, "counterpart") if row["environment"] == environment}
 
@@ -48,7 +48,7 @@ def kind_of(function):
 
 
 def sums(data, environment):
-    """[(title, engine, {kind: ticks})] of 2002, then ours of the same engines."""
+    """Returns [(title, engine, {kind: ticks})] of the engines of 2002, then of ours with the same features."""
     found = []
     for name in published_engines(data):
         kinds = {}
@@ -73,11 +73,11 @@ def chart_cost(data):
         rows = engine_rows(data, name)
         for key, kind, hue in WORK:
             chart.parts(ENVIRONMENTS[name], [(row["label"], row[key]) for row in rows], kind, hue)
-    return chart.html("The whole bar is exact; its parts are shares of the profile's samples.")
+    return chart.html("The length of a bar is measured; its parts are shares of the profile's samples.")
 
 
 def chart_sums(data):
-    """Look-up and RCU work without `schedule`, the sum on which 2002 rests."""
+    """Look-up and RCU work without `schedule`: the sum on which the conclusions of 2002 are based."""
     titles = [f"{title}, {ENVIRONMENTS[name]}" for name in environments_of(data) for title in ("2002", "this run")]
     chart = Chart(titles, Axis("profile ticks, as published", least=0, unit="ticks"), Axis(""))
     for name in environments_of(data):
@@ -86,8 +86,8 @@ def chart_sums(data):
                 parts = [(engine, kinds.get(kind, 0)) for which, engine, kinds in sums(data, name) if which == title]
                 chart.parts(f"{title}, {ENVIRONMENTS[name]}", parts, kind, hue)
     scaled = any(row["ticks_as_published"] for row in rows_of(data, "counterpart"))
-    return chart.html("Ours are in the unit in which base's look-up takes as many ticks as published." if scaled else
-                      "Without base in this run, ours are ticks for a million packets.")
+    return chart.html("Our ticks are in the unit in which base's look-up has its published ticks." if scaled else
+                      "This run has no base, so our figures are ticks for a million packets.")
 
 
 def chart_gains(data):
@@ -133,7 +133,7 @@ def ticks_text(ticks):
 
 
 def published_table(data, environment):
-    """Functions of 2002 by engines, the published ticks, then ours of the engines with the same features."""
+    """Functions of 2002 by engine: the published ticks, then those of our engines with the same features."""
     ours = counterpart_ticks(data, environment)
     published = {row["function"]: row for row in published_rows(data, environment)}
     engines = published_engines(data)
@@ -226,16 +226,16 @@ def page(data):
         f"{args['sample_us']:g} µs of CPU time. {args['published_columns']}</p>")
     tables = "".join(f"<h3>{ENVIRONMENTS[name]}</h3>{published_table(data, name)}" for name in environments_of(data))
     functions = "".join(f"<h3>{ENVIRONMENTS[name]}</h3>{function_table(data, name)}" for name in environments_of(data))
-    return page_html.page_text("overhead", "What finding grace periods costs, and what it saves", [
+    return page_html.page_text("overhead", "Engines for grace periods: their cost, and the time that they save", [
         page_html.conclusion(data, conclusion(data)) + page_html.warning(noise(data)),
         section("What does a packet cost?", chart_cost(data)),
         section("What do the engines save?", chart_gains(data), figures_table(data)),
         section("Look-up and RCU work, beside RCU overhead measurements (OLS 2002)", chart_sums(data), tables),
         section("How long do callbacks wait?", chart_latency(data), callbacks_table(data)),
-        section("What it must show", verdict_list(data)),
+        section("Verdicts", verdict_list(data)),
         section("Our functions: ticks for a million packets", functions),
-        section("Functions of 2002, and what stands in their rows of ours", mapping_table(data)),
-        section("What was compared", about)])
+        section("Functions of 2002, and our corresponding functions", mapping_table(data)),
+        section("The engines", about)])
 
 
 if __name__ == "__main__":

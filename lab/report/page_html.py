@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What the pages of all experiments share: the frame, the conclusion on top, tables, and the command line."""
+"""Parts of the pages of all experiments: the frame, the conclusion, tables, and the command line."""
 import html
 import json
 import os
@@ -10,7 +10,7 @@ from charts import number as figure_text
 
 EXIT_NO_CHARTS = 3  # the page has been written, with its tables alone
 INSTALL = "apt-get install python3-plotly"
-# Debian's packages are seen by Debian's interpreter; another may come first in PATH.
+# Debian's packages are visible to Debian's interpreter only; another one may come first in PATH.
 SYSTEM_PYTHON = "/usr/bin/python3"
 THEMES = {
     "light": {"ink": "#222222", "dim": "#666666", "grid": "#dddddd", "back": "#ffffff", "blue": "#1f6fb4",
@@ -43,7 +43,7 @@ def themes():
 
 
 def section(heading, *parts):
-    """Nothing where no part has content."""
+    """Returns a section, or nothing if no part has content."""
     text = "".join(parts)
     return f"<h2>{html.escape(heading)}</h2>{text}" if text else ""
 
@@ -58,12 +58,12 @@ def verdict_list(data):
 
 
 def conclusion(data, sentence):
-    """The line on top: what this run shows on this machine, and how the verdicts fell."""
+    """Returns the first line of the page: the result on this machine, and the number of verdicts of each kind."""
     counts = {}
     for verdict in data["verdicts"]:
         counts[verdict["outcome"]] = counts.get(verdict["outcome"], 0) + 1
     verdicts = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    fell = f" Of what it must show: {verdicts}." if verdicts else ""
+    fell = f" Verdicts: {verdicts}." if verdicts else ""
     return f"<p class='conclusion'>{html.escape(sentence)}{html.escape(fell)}</p>"
 
 
@@ -103,10 +103,10 @@ def machine_text(data):
 
 
 def page_text(name, heading, parts):
-    """The first part stands above the note about charts; the last one explains the names."""
+    """Returns the page. The first part comes before the note about charts; the last part explains the names."""
     drawn = charts.available()
     about = ("<p class='note'>Point at a chart to read its values, drag in it to enlarge a part, click a name in its "
-             "legend to hide it. <a href='#names'>What the names mean</a> stands at the end.</p>"
+             "legend to hide it. <a href='#names'>The meaning of the names</a> is at the end.</p>"
              if drawn else warning(f"The charts need python3-plotly: {INSTALL}"))
     return "".join([
         f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>rtrcu {name}</title>"
@@ -117,7 +117,7 @@ def page_text(name, heading, parts):
 
 
 def find_library(available):
-    """Begin anew under Debian's interpreter where this one lacks the library."""
+    """Starts the script again under Debian's interpreter if this interpreter does not have the library."""
     if not available and sys.executable != SYSTEM_PYTHON and os.access(SYSTEM_PYTHON, os.X_OK):
         os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
 

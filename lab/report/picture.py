@@ -27,7 +27,7 @@ HUES = {"unbounded": "red", "inline": "blue", "daemon": "green", "krcud": "orang
 
 
 def flood(data, axes):
-    """How far callbacks overrun a deadline in the flood, policy by policy, from the top."""
+    """Bars: the overrun of a deadline by callbacks in the flood, for each policy."""
     rows = [row for row in data["rows"] if row["workload"] == "flood" and row["probe"] == "loop"
             and row["scheduling"] == "fifo" and row["burst"] == FLOOD and row["policy"] != "none"][::-1]
     tail = all(row["overrun_cpu_us_p999"] is not None for row in rows)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A row of results: each figure is declared once, as a member that names its key in JSON and its place in a table.
+// A row of results. Each figure is declared once, as a member with its JSON key and its place in a table.
 //
 //   struct Row : Fields {
 //       Text policy{*this, "policy", {0, "policy"}};
 //       Number p99_us{*this, "p99_us", {0, "p99"}};
 //   };
 //
-// Keys and columns stand in the order of declaration.  What draws a page, its curves, are rows too.
+// Keys and columns have the order of declaration.  The curves of a page are rows too.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ namespace lab
 
 using Json = nlohmann::ordered_json;
 
-// Where a figure stands in the terminal's tables, if anywhere.
+// The table in which a figure is shown in the terminal, if any.
 constexpr int no_table = -1, every_table = -2;
 struct Column {
     int table = no_table;
     const char *heading = nullptr;
-    const char *format = nullptr; // as fmt has it; nullptr: number(), or whole() for a count
-    double scale = 1;             // for the table alone
+    const char *format = nullptr; // a format of fmt; nullptr: number(), or whole() for a count
+    double scale = 1;             // used in the table only
 };
 
 class Fields
@@ -37,10 +37,10 @@ class Fields
   public:
     enum class Kind { text, texts, flag, number, count, whole, numbers, counts, points };
     struct Field {
-        const char *key; // nullptr: in tables only
+        const char *key; // nullptr: shown in tables only
         Column column;
         Kind kind;
-        std::ptrdiff_t at; // from the row
+        std::ptrdiff_t at; // the distance from the begin of the row
         template <class T> const T &in(const Fields &row) const
         {
             return *reinterpret_cast<const T *>(reinterpret_cast<const char *>(&row) + at);
@@ -59,7 +59,7 @@ class Fields
     std::vector<Field> fields_;
 };
 
-// A member of a row: a value that is registered with the row that it stands in.
+// A member of a row, which registers itself with its row.
 template <class Value, Fields::Kind kind> struct Declared : Value {
     Declared(Fields &row, const char *key, const Column &column = {})
     {
@@ -78,14 +78,14 @@ using Numbers = Declared<std::vector<double>, Fields::Kind::numbers>;
 using Counts = Declared<std::vector<uint64_t>, Fields::Kind::counts>;
 using Curve = Declared<Points, Fields::Kind::points>;
 
-// A flat object, unless the row has lists; null for what is not known.
+// Returns a flat object, unless the row has lists.  Unknown figures are null.
 Json to_json(const Fields &row);
-// Headings of the table's columns, and a row's cells under them.
+// The headings of a table's columns, and the cells of a row.
 void add_columns(Table &table, int which, const Fields &declared);
 std::vector<std::string> cells_of(int which, const Fields &row);
 std::string cell_of(const Fields::Field &field, const Fields &row);
 
-// The rows as a table, a rule between groups of them.
+// Returns the rows as a table, with a line between groups.
 template <class R>
 std::string table_text(int which, const std::vector<R> &rows, std::string (*group)(const R &) = nullptr)
 {

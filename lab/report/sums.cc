@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Draws runs anew, and compares their sums.
+// Resamples runs and compares their sums.
 #include "report/sums.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Ratios of sums over the runs of a variant, such as the time that a lock is held for each iteration.
+// Ratios of sums over the runs of a variant, for example of the time that a lock is held for each iteration.
 //
-// A few long parts make most of such a sum, so the median of the runs says nothing about it: the runs are drawn anew,
-// and the sums of each draw are compared.
+// A few long parts make up most of such a sum, so the median of the runs is not a useful estimate. Instead the runs are
+// resampled, and the sums of each resample are compared.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,13 @@
 namespace lab
 {
 
-// Of one run.
+// The sum and the count of one run.
 struct Part {
     double sum, count;
 };
 
-// The ratio of `a` is so many times that of `b`.  Nothing for fewer runs than bootstrap_least, or where `b` has no sum.
+// Returns the ratio of `a` divided by the ratio of `b`; a ratio is the total of the sums divided by the total of the
+// counts.  Empty for fewer than bootstrap_least runs, or if the sum of `b` is 0.
 std::optional<Interval> sums_interval(const std::vector<Part> &a, const std::vector<Part> &b, double level = 0.95);
 
 } // namespace lab

@@ -52,14 +52,36 @@ void Table::group(const std::string &name)
     group_ = name;
 }
 
-std::vector<std::size_t> Table::widths() const
+// Returns lines of at most `width` columns, broken at spaces; a longer word has a line of its own.
+static std::vector<std::string> wrapped(const std::string &text, std::size_t width)
+{
+    std::vector<std::string> lines;
+    std::string rest = text;
+    while (display_width(rest) > width) {
+        std::size_t at = std::string::npos;
+        for (std::size_t space = rest.find(' ', 1); space != std::string::npos; space = rest.find(' ', space + 1)) {
+            if (at == std::string::npos || display_width(rest.substr(0, space)) <= width)
+                at = space;
+        }
+        if (at == std::string::npos)
+            break;
+        lines.push_back(rest.substr(0, at));
+        rest.erase(0, rest.find_first_not_of(' ', at));
+    }
+    lines.push_back(rest);
+    return lines;
+}
+
+// A column that has no room beside the first one is as wide as that room.
+std::vector<std::size_t> Table::widths(std::size_t room) const
 {
     std::vector<std::size_t> widths;
     for (std::size_t i = 0; i < columns_.size(); i++) {
         std::size_t width = display_width(columns_[i].title);
         for (const auto &row : rows_)
             width = std::max(width, row.empty() ? 0 : display_width(row[i]));
-        widths.push_back(width);
+        const std::size_t beside = widths.empty() ? room : room - std::min(room, widths.front() + 2);
+        widths.push_back(room == 0 || beside == 0 ? width : std::min(width, beside));
     }
     return widths;
 }
@@ -79,18 +101,27 @@ std::string Table::part(const std::vector<std::size_t> &shown, const std::vector
             result += line + "\n";
             continue;
         }
-        std::string out;
-        for (std::size_t i : shown)
-            out += (i == shown.front() ? "" : "  ") + pad(row[i], widths[i], columns_[i].align);
-        result += out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
+        std::vector<std::vector<std::string>> cells;
+        std::size_t lines = 0;
+        for (std::size_t i : shown) {
+            cells.push_back(wrapped(row[i], widths[i]));
+            lines = std::max(lines, cells.back().size());
+        }
+        for (std::size_t at = 0; at < lines; at++) {
+            std::string out;
+            for (std::size_t i = 0; i < shown.size(); i++)
+                out += (i == 0 ? "" : "  ") +
+                       pad(at < cells[i].size() ? cells[i][at] : "", widths[shown[i]], columns_[shown[i]].align);
+            result += out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
+        }
     }
     return result;
 }
 
-// Where a table is wider than there is room, its columns go on below, each time beside the first one.
+// If the table is wider than `room`, its columns continue below, each part with the first column repeated.
 std::string Table::text(std::size_t room) const
 {
-    const std::vector<std::size_t> all = widths();
+    const std::vector<std::size_t> all = widths(room);
     std::string result;
     std::vector<std::size_t> shown;
     std::size_t used = 0;
@@ -106,7 +137,7 @@ std::string Table::text(std::size_t room) const
     return result + part(shown, all);
 }
 
-// What was chosen, if anything was.
+// Returns the width that was set, if any.
 static std::optional<std::size_t> &chosen_width()
 {
     static std::optional<std::size_t> width;
@@ -124,7 +155,11 @@ std::size_t table_width()
     };
     if (chosen_width())
         return *chosen_width();
-    return isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+    for (int file : {STDOUT_FILENO, STDERR_FILENO, STDIN_FILENO}) {
+        if (isatty(file) != 0 && ioctl(file, TIOCGWINSZ, &size) == 0)
+            return size.ws_col;
+    }
+    return 0;
 }
 
 static std::string with_separators(double value)

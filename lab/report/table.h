@@ -9,7 +9,8 @@
 namespace lab
 {
 
-// Columns of the terminal, or what was chosen; 0: no limit, as for output that goes to a file or a pipe.
+// Returns the width that was set, or else that of the terminal to which the command's output, errors or input go, so
+// that a table in a pager fits; 0: no terminal, no limit.
 std::size_t table_width();
 void choose_table_width(std::size_t width);
 
@@ -20,13 +21,13 @@ class Table
     void column(std::string title, Align align = Align::right);
     void row(std::vector<std::string> cells);
     void rule(); // a line between groups of rows
-    // A rule, where the group is another than that of the row before.
+    // Adds a line if the group differs from that of the previous row.
     void group(const std::string &name);
-    // At most `room` columns of the terminal wide; 0: as wide as it is.
+    // Returns the table, at most `room` columns wide if the words of each column permit; 0: no limit.
     std::string text(std::size_t room = table_width()) const;
 
   private:
-    std::vector<std::size_t> widths() const;
+    std::vector<std::size_t> widths(std::size_t room) const;
     std::string part(const std::vector<std::size_t> &shown, const std::vector<std::size_t> &widths) const;
 
     struct Column {
@@ -38,12 +39,13 @@ class Table
     std::string group_;
 };
 
-// Columns a terminal shows for UTF-8 text without combining or wide characters.
+// Returns the columns that a terminal needs for UTF-8 text without combining or wide characters.
 std::size_t display_width(const std::string &text);
 
-// Three significant digits below 1,000, then thousands separators: "0.42", "17.3", "711", "30,000".  "-" for nothing.
+// Returns a number with three significant digits below 1,000, and with thousands separators above: "0.42", "17.3",
+// "711", "30,000".  "-" for an unknown number.
 std::string number(std::optional<double> value);
-// A count, with separators.
+// Returns a count with thousands separators.
 std::string whole(std::optional<double> value);
 
 } // namespace lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Prints the verdicts of an experiment: what was to be shown, what was seen, whether it holds.
+// Prints the verdicts of an experiment: each claim, the measured figures, and whether the claim holds.
 #include "report/verdict.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ std::string verdict_text(const std::vector<Verdict> &verdicts)
 
 std::string judgement_text(const std::vector<Verdict> &verdicts, bool times_judged)
 {
-    return fmt::format("What it must show{}:\n{}", times_judged ? "" : " (counts only: times are judged in a full run)",
+    return fmt::format("Verdicts{}:\n{}", times_judged ? "" : " (counts only: times are judged in a full run)",
                        verdict_text(verdicts));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What an experiment must show, judged from its figures.
+// The verdicts of an experiment, computed from its figures.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace lab
 
 enum class Outcome {
     held,
-    failed,         // one of the project's own bars: the command exits 1
-    not_reproduced, // a finding of a document that this machine does not show: said, and no failure
+    failed,         // one of the project's own bars is missed: the command exits with 1
+    not_reproduced, // this machine does not show a document's finding: reported, but not a failure
     not_judged,     // too few samples, or a run too short to judge times
 };
 
@@ -23,7 +23,7 @@ struct Verdict {
 
 using Verdicts = std::vector<Verdict>;
 
-// `otherwise`: what it is where it does not hold.
+// `otherwise`: the outcome if `holds` is false.
 inline Outcome judged(bool judge_it, bool holds, Outcome otherwise = Outcome::failed)
 {
     if (!judge_it)
@@ -40,7 +40,7 @@ inline bool any_failed(const std::vector<Verdict> &verdicts)
 }
 
 std::string verdict_text(const std::vector<Verdict> &verdicts);
-// The same under its heading, which says when times were not judged.
+// Returns the same with a heading, which contains a note if times were not judged.
 std::string judgement_text(const std::vector<Verdict> &verdicts, bool times_judged);
 const char *outcome_name(Outcome outcome);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu top`: the processes of this machine that run the library, and what it does in them.
+// `rtrcu top`: the processes of this machine that run the library, and its state in them.
 #include <CLI/CLI.hpp>
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct TopOptions {
     std::string sort = "PID";
 };
 
-// What could not be read of what was named goes to standard error; true if there was any.
+// Prints what could not be read of the named processes on standard error.  Returns true if there was any.
 bool complain_of(const std::vector<top::View> &views)
 {
     bool any = false;
@@ -75,7 +75,8 @@ int run(const TopOptions &options)
     if (options.once)
         fmt::print("{}", top::once_text(views));
     if (options.once && processes.refused() != 0)
-        fmt::print("{} more may not be read: name one to hear what is needed.\n", processes.refused());
+        fmt::print("{} more may not be read; name one of them to see which permission is missing.\n",
+                   processes.refused());
     if (!options.json.empty())
         code = write_json(options, views);
     return complain_of(views) && code == exit_ok ? exit_usage : code;
@@ -86,18 +87,19 @@ int run(const TopOptions &options)
 Registration add_top(CLI::App &application)
 {
     auto options = std::make_shared<TopOptions>();
-    CLI::App *command = add_command(application, "top", "the processes that run the library, from outside, as it goes");
-    command->add_option("pid", options->pids, "processes to look at; all that there are, where none is named")
+    CLI::App *command = add_command(application, "top", "watch the processes that run the library, from outside");
+    command->add_option("pid", options->pids, "processes to inspect; default: all that run the library")
         ->check(CLI::PositiveNumber);
-    command->add_flag("--once", options->once, "print a table of one interval, and end");
+    command->add_flag("--once", options->once, "print a table of one interval, and exit");
     command->add_option("--json", options->json, "write one interval as JSON to FILE, - is standard output");
     command->add_flag("--prometheus", options->prometheus, "print metrics in Prometheus' text format")
         ->excludes("--once")
         ->excludes("--json");
-    command->add_option("--interval", options->interval, "seconds from one look to the next")
+    command->add_option("--interval", options->interval, "seconds between two readings")
         ->check(CLI::Range(0.1, 3600.0))
         ->capture_default_str();
-    command->add_option("--sort", options->sort, "column to sort the screen by, at first")->capture_default_str();
+    command->add_option("--sort", options->sort, "column by which the screen is sorted at first")
+        ->capture_default_str();
     return {command, [options] { return run(*options); }};
 }
 

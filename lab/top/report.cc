@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The rows of `rtrcu top`, and its metrics by Prometheus' conventions: base units, counters end in _total.
+// The rows of `rtrcu top`, and its metrics by Prometheus' conventions: base units, and names of counters that end in
+// _total.
 #include "top/report.h"
 
 #include <functional>
@@ -16,8 +17,8 @@ using inspect::Kind;
 using inspect::normal;
 using inspect::Thread;
 
-// One row a domain, then one a thread and one a parked task, told apart by "row".  The counters of struct rtrcu_stats
-// have their names here.
+// One row for each domain, then one for each thread and one for each parked task; "row" names the kind.  The counters
+// of struct rtrcu_stats have their names here.
 struct DomainRow : Fields {
     Text row{*this, "row"};
     Whole pid{*this, "pid"};
@@ -69,7 +70,7 @@ struct DomainRow : Fields {
     Whole rt_refused{*this, "rt_refused"}, threads_refused{*this, "threads_refused"};
 };
 
-// Of these, words of the block as they are.
+// Fields that are words of the block, unchanged.
 constexpr std::pair<Whole DomainRow::*, const char *> words[] = {
     {&DomainRow::fence_refused, "drive.fence_refused"},
     {&DomainRow::callbacks_by_owner, "callbacks.by_owner"},
@@ -111,7 +112,7 @@ struct ThreadRow : Fields {
     Flag registered{*this, "registered"}, online{*this, "online"}, deadline{*this, "deadline"},
         boosted{*this, "boosted"};
     Whole nesting{*this, "nesting"};
-    Number inside_ms{*this, "inside_ms"}; // where the program was built with RTRCU_DEBUG
+    Number inside_ms{*this, "inside_ms"}; // if the program was built with RTRCU_DEBUG
     Flag waited_for{*this, "waited_for"}, waited_for_expedited{*this, "waited_for_expedited"};
     Whole pending{*this, "callbacks_pending"};
     Flag ready{*this, "ready"};
@@ -189,7 +190,7 @@ DomainRow row_of(const View &view)
         row.*field = now.counter(name);
     fill_grace_periods(row, view);
     fill_callbacks(row, view);
-    if (const auto longest = now.longest_section()) { // null: no code of it was built with RTRCU_DEBUG
+    if (const auto longest = now.longest_section()) { // null: none of its code was built with RTRCU_DEBUG
         row.section_ns_max = static_cast<uint64_t>(longest->ns);
         row.section_longest = longest->began_at;
     }
@@ -256,7 +257,7 @@ class Metrics
     {
         text_ += fmt::format("rtrcu_{}{} {}\n", name, labels(view, more), value);
     }
-    // What a field of a domain's row says, times `scale`; nothing of one that does not know it.
+    // The value of a field of a domain's row, times `scale`; nothing if it is unknown.
     template <class Value>
     void field(const char *name, const char *type, const char *help, Value DomainRow::*field, double scale)
     {
@@ -282,11 +283,11 @@ class Metrics
                 if (view.problem.empty())
                     add(name, view, value(view, kind), kind_label(kind));
     }
-    // Buckets of an octave each, whose upper ends are told; the last one has none.
+    // Buckets of one octave each, labelled with their upper ends; the last bucket has no end.
     void lengths()
     {
         const char *name = "grace_period_seconds";
-        head(name, "histogram", "How long grace periods took that did not find nobody reading at once.");
+        head(name, "histogram", "Durations of grace periods, except those that found no reader.");
         for (const View &view : views_)
             for (Kind kind : {normal, expedited})
                 if (view.problem.empty())
@@ -295,7 +296,7 @@ class Metrics
     void waits()
     {
         const char *name = "callback_wait_seconds";
-        head(name, "histogram", "From the oldest call_rcu() of a batch to its first callback.");
+        head(name, "histogram", "Time from the oldest call_rcu() of a batch to its first callback.");
         for (const View &view : views_) {
             if (!view.problem.empty())
                 continue;
@@ -326,7 +327,7 @@ class Metrics
         double sum = 0;
         for (std::size_t i = 0; i < histogram.size(); i++) {
             sum += static_cast<double>(histogram[i]);
-            // From a microsecond to four minutes.
+            // from a microsecond to four minutes
             if (i % 4 == 3 && i >= 35 && i < 148)
                 add((name + "_bucket").c_str(), view, sum,
                     kind_label(kind) + fmt::format(",le=\"{}\"", inspect::bucket_begin_ns(i + 1) / 1e9));
@@ -347,69 +348,76 @@ void grace_periods(Metrics &metrics)
 {
     metrics.by_kind("grace_periods_total", "counter", "Grace periods that have ended.",
                     [](const View &view, Kind kind) { return double(view.now.gp[kind].completed); });
-    metrics.by_kind("grace_period_age_seconds", "gauge", "Of the one under way, 0 where none is.",
+    metrics.by_kind("grace_period_age_seconds", "gauge", "Age of the grace period in progress, 0 if there is none.",
                     [](const View &view, Kind kind) { return double(view.gp_age_ns(kind)) / 1e9; });
-    metrics.by_kind("grace_period_max_seconds", "gauge", "The longest so far.",
+    metrics.by_kind("grace_period_max_seconds", "gauge", "Longest grace period so far.",
                     [](const View &view, Kind kind) { return double(view.now.gp[kind].longest_ns) / 1e9; });
     metrics.by_kind("grace_period_last_seconds", "gauge", "The last one.",
                     [](const View &view, Kind kind) { return double(view.now.gp[kind].last_ns) / 1e9; });
     metrics.lengths();
     metrics.counter("gp_busy_total", "Grace periods that had to wait for a reader.", &DomainRow::gp_busy);
-    metrics.counter("gp_slept_total", "Grace periods that had to sleep.", &DomainRow::gp_slept);
-    metrics.counter("gp_at_once_total", "Grace periods that found nobody reading.", &DomainRow::gp_at_once);
-    metrics.counter("gp_unfenced_total", "Others that needed no heavy fence.", &DomainRow::gp_unfenced);
-    metrics.counter("gp_by_caller_total", "Grace periods that a caller turned.", &DomainRow::gp_by_caller);
-    metrics.counter("exp_by_caller_total", "Expedited grace periods that a caller turned to their end.",
+    metrics.counter("gp_slept_total", "Grace periods in which the advancing thread slept.", &DomainRow::gp_slept);
+    metrics.counter("gp_at_once_total", "Grace periods that found no reader.", &DomainRow::gp_at_once);
+    metrics.counter("gp_unfenced_total", "Grace periods, advanced in steps, that needed no heavy fence.",
+                    &DomainRow::gp_unfenced);
+    metrics.counter("gp_by_caller_total", "Grace periods advanced by a caller.", &DomainRow::gp_by_caller);
+    metrics.counter("exp_by_caller_total", "Expedited grace periods that a caller advanced to the end.",
                     &DomainRow::exp_by_caller);
     metrics.gauge("full_fences", "1: readers use full fences.", &DomainRow::full_fences);
     metrics.counter("fence_refused_total", "Heavy fences that the kernel refused.", &DomainRow::fence_refused);
-    metrics.counter("stall_reports_total", "Reports on what does not end.", &DomainRow::stall_reports);
+    metrics.counter("stall_reports_total", "Stall reports.", &DomainRow::stall_reports);
 }
 
 void callbacks(Metrics &metrics)
 {
     metrics.counter("callbacks_queued_total", "Callbacks and frees that were queued.", &DomainRow::callbacks_queued);
-    metrics.counter("callbacks_invoked_total", "Of these, have returned.", &DomainRow::callbacks_invoked);
-    metrics.counter("callbacks_by_owner_total", "Of these, in a call of their owner.", &DomainRow::callbacks_by_owner);
+    metrics.counter("callbacks_invoked_total", "Callbacks and frees that have returned.",
+                    &DomainRow::callbacks_invoked);
+    metrics.counter("callbacks_by_owner_total", "Callbacks and frees that returned in a call of their owner.",
+                    &DomainRow::callbacks_by_owner);
     metrics.gauge("callbacks_backlog", "Callbacks that have not returned.", &DomainRow::callbacks_backlog);
-    metrics.gauge("callback_oldest_seconds", "Age of the oldest that has not returned.", &DomainRow::oldest_ms, 1e-3);
-    metrics.gauge("callback_max_seconds", "The longest that a callback ran.", &DomainRow::callback_ns_max, seconds);
+    metrics.gauge("callback_oldest_seconds", "Age of the oldest callback that has not returned.", &DomainRow::oldest_ms,
+                  1e-3);
+    metrics.gauge("callback_max_seconds", "Longest callback.", &DomainRow::callback_ns_max, seconds);
     metrics.waits();
-    metrics.counter("callbacks_direct_total", "Run by call_rcu_rt() at once.", &DomainRow::callbacks_direct);
-    metrics.counter("direct_refused_total", "Had to be queued by it.", &DomainRow::direct_refused);
-    metrics.counter("callbacks_lost_at_fork_total", "Under way where a fork did not copy the thread.",
+    metrics.counter("callbacks_direct_total", "Callbacks that call_rcu_rt() ran immediately.",
+                    &DomainRow::callbacks_direct);
+    metrics.counter("direct_refused_total", "Calls of call_rcu_rt() that had to queue.", &DomainRow::direct_refused);
+    metrics.counter("callbacks_lost_at_fork_total", "Callbacks running in threads that a fork did not copy.",
                     &DomainRow::callbacks_lost_at_fork);
-    metrics.counter("frees_leaked_total", "Pointers that no memory was left to note.", &DomainRow::frees_leaked);
-    metrics.counter("krcud_given_total", "Queues handed to a daemon.", &DomainRow::krcud_given);
-    metrics.counter("over_qmax_total", "Enqueues that went through above qmax.", &DomainRow::over_qmax);
+    metrics.counter("frees_leaked_total", "Pointers passed to rcu_free() without memory to queue them.",
+                    &DomainRow::frees_leaked);
+    metrics.counter("krcud_given_total", "Queues passed to a daemon.", &DomainRow::krcud_given);
+    metrics.counter("over_qmax_total", "Enqueues that succeeded and left a backlog above qmax.", &DomainRow::over_qmax);
     metrics.counter("blocked_at_qmax_total", "Enqueues that waited.", &DomainRow::blocked_at_qmax);
-    metrics.counter("limit_raised_total", "Times a backlog lifted the limit of count.", &DomainRow::limit_raised);
-    metrics.counter("limit_stops_total", "Batches that a limit of count cut short.", &DomainRow::limit_stops);
-    metrics.counter("deadline_stops_total", "Batches that a deadline cut short.", &DomainRow::deadline_stops);
-    metrics.counter("budget_stops_total", "Batches that their time cut short.", &DomainRow::budget_stops);
+    metrics.counter("limit_raised_total", "Times that a backlog removed the limit of count.", &DomainRow::limit_raised);
+    metrics.counter("limit_stops_total", "Batches ended by a limit of count.", &DomainRow::limit_stops);
+    metrics.counter("deadline_stops_total", "Batches ended by a near deadline.", &DomainRow::deadline_stops);
+    metrics.counter("budget_stops_total", "Batches ended by their time limit.", &DomainRow::budget_stops);
 }
 
 void threads(Metrics &metrics)
 {
     metrics.gauge("threads_registered", "Registered threads.", &DomainRow::threads);
-    metrics.gauge("threads_peak", "The most at a time.", &DomainRow::threads_peak);
+    metrics.gauge("threads_peak", "Most threads registered at a time.", &DomainRow::threads_peak);
     metrics.gauge("threads_deadline", "Deadline threads.", &DomainRow::threads_deadline);
     metrics.gauge("threads_inside", "Threads inside a section.", &DomainRow::inside);
-    metrics.gauge("threads_waited_for", "Threads in the way of a grace period.", &DomainRow::in_the_way);
-    metrics.counter("threads_slept_total", "Times a thread that did not read fell asleep.", &DomainRow::threads_slept);
+    metrics.gauge("threads_waited_for", "Threads that a grace period waits for.", &DomainRow::in_the_way);
+    metrics.counter("threads_slept_total", "Times that scans began to skip an idle thread.", &DomainRow::threads_slept);
     metrics.counter("threads_woken_total", "Times one woke.", &DomainRow::threads_woken);
     metrics.counter("slow_locks_total", "Calls of readers that took the slow path.", &DomainRow::slow_locks);
     metrics.gauge("tasks_parked", "Tasks parked inside a section.", &DomainRow::parked);
-    metrics.gauge("section_max_seconds", "The longest section, where it is measured.", &DomainRow::section_ns_max,
+    metrics.gauge("section_max_seconds", "Longest section, if sections are measured.", &DomainRow::section_ns_max,
                   seconds);
     metrics.counter("boosts_total", "Times a reader was boosted.", &DomainRow::boosts);
-    metrics.counter("boost_seconds_total", "For how long in all.", &DomainRow::boost_ns, seconds);
-    metrics.gauge("boost_max_seconds", "The longest time of these.", &DomainRow::boost_ns_max, seconds);
-    metrics.counter("boost_refused_total", "Boosting that the kernel refused.", &DomainRow::boost_refused);
-    metrics.counter("boost_given_up_total", "Readers that used up their share.", &DomainRow::boost_given_up);
+    metrics.counter("boost_seconds_total", "Total time of boosts.", &DomainRow::boost_ns, seconds);
+    metrics.gauge("boost_max_seconds", "Longest boost.", &DomainRow::boost_ns_max, seconds);
+    metrics.counter("boost_refused_total", "Boosts that were refused.", &DomainRow::boost_refused);
+    metrics.counter("boost_given_up_total", "Readers that reached their boost limit.", &DomainRow::boost_given_up);
     metrics.counter("driver_wakeups_total", "Wake-ups sent to the driver.", &DomainRow::driver_wakeups);
-    metrics.counter("driver_passes_total", "Turns of the driver's loop.", &DomainRow::driver_passes);
-    metrics.counter("rt_refused_total", "Scheduling that the library's threads were refused.", &DomainRow::rt_refused);
+    metrics.counter("driver_passes_total", "Passes of the driver.", &DomainRow::driver_passes);
+    metrics.counter("rt_refused_total", "Times that a thread of the library was refused its scheduling.",
+                    &DomainRow::rt_refused);
 }
 
 } // namespace

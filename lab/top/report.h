@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu top` for machines, and for one look: a table, rows of JSON, Prometheus' text format.
+// The output of `rtrcu top` for programs, and for a single view: a table, rows of JSON, Prometheus' text format.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace lab::top
 {
 
 std::string once_text(const std::vector<View> &views);
-// All that is counted of a domain, by the names of JSON.
+// Returns all counters of a domain, by their names in JSON.
 std::vector<std::string> counter_lines(const View &view, std::size_t width);
 void fill_document(Document &document, const std::vector<View> &views);
 std::string prometheus_text(const std::vector<View> &views);

@@ -21,7 +21,7 @@ namespace
 
 constexpr int key_escape = 27;
 
-// The terminal as it was before, however we end.
+// Sets the terminal's state, and restores it however the program ends.
 class Terminal
 {
   public:
@@ -29,7 +29,7 @@ class Terminal
     {
         std::setlocale(LC_ALL, "");
         if (isatty(STDOUT_FILENO) == 0 || isatty(STDIN_FILENO) == 0)
-            throw std::runtime_error("the full-screen view wants a terminal; --once prints a table, --json and"
+            throw std::runtime_error("the full-screen view needs a terminal; --once prints a table, --json and"
                                      " --prometheus are for programs");
         screen_ = newterm(nullptr, stdout, stdin);
         if (screen_ == nullptr)
@@ -91,7 +91,7 @@ class Screen
         order();
     }
 
-    // Sorted anew; the selection stays with its domain.
+    // Sorts the list again.  The selection stays on its domain.
     void order()
     {
         sort_views(views_, sort_, reverse_);
@@ -189,7 +189,7 @@ class Screen
         order();
     }
 
-    // Only what is shown can be sorted by.
+    // The list can be sorted only by columns that are shown.
     void sort_next(bool forward)
     {
         const auto columns = columns_that_fit(static_cast<std::size_t>(COLS));
@@ -212,7 +212,7 @@ class Screen
         scroll_ = 0;
     }
 
-    // False: the user has had enough.
+    // Returns false if the user wants to quit.
     bool handle(int key)
     {
         switch (key) {
@@ -243,7 +243,7 @@ class Screen
         case key_escape:
             go_in_depth(false);
             break;
-        default: // nothing, or KEY_RESIZE: the next drawing has the new size
+        default: // nothing, or KEY_RESIZE: the next drawing uses the new size
             break;
         }
         return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu top` over the whole terminal: a list of domains, and one of them in depth.
+// `rtrcu top` on the whole terminal: a list of domains, and the details of one of them.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace lab::top
 {
 
-// Until the user ends it.  Throws where standard output is no terminal, or one that is not known.
+// Runs until the user quits.  Throws if standard output is not a terminal, or of an unknown type.
 void run_screen(inspect::Processes &processes, double interval_seconds, const std::string &sort);
 
 } // namespace lab::top

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Figures of `rtrcu top`, and lines of text made of them.
+// The figures of `rtrcu top`, and lines of text made from them.
 #include "top/view.h"
 
 #include <algorithm>
@@ -42,7 +42,8 @@ double View::gp_quantile_ns(inspect::Kind kind, double quantile) const
 {
     const auto &all = now.gp[kind].histogram;
     const double value = inspect::quantile_ns(before ? inspect::since(before->gp[kind].histogram, all) : all, quantile);
-    return std::min(value, static_cast<double>(now.gp[kind].longest_ns)); // a bucket ends behind what it holds
+    return std::min(value, static_cast<double>(now.gp[kind].longest_ns)); // the limit of a bucket is above its largest
+                                                                          // value
 }
 
 int64_t View::gp_age_ns(inspect::Kind kind) const
@@ -286,7 +287,7 @@ std::string thread_line(const View &view, const Thread &thread)
                        state_text(view, thread));
 }
 
-// Who is in the way first, then who is inside, then who has most callbacks.
+// Sorts threads: first those that hold up a grace period, then those inside sections, then by number of callbacks.
 std::vector<Thread> by_weight(std::vector<Thread> threads)
 {
     auto weight = [](const Thread &thread) {
@@ -321,7 +322,7 @@ std::vector<std::string> depth_lines(const View &view, std::size_t width)
                                 count("registry.registered_peak"),
                                 now.counter("registry.fence_mode") % 2 != 0 ? "full fences" : "no fences"));
     lines.push_back(
-        fmt::format("sections  {} inside, {} in the way; anonymous {}; the longest {}", now.inside(), now.waited_for(),
+        fmt::format("sections  {} inside, {} holdouts; anonymous {}; the longest {}", now.inside(), now.waited_for(),
                     count("registry.anonymous"),
                     now.longest_section() ? section_text(view) : "not measured, built without RTRCU_DEBUG"));
     lines.push_back(fmt::format("boosts    {} for {}, refused {}, given up {}; stall reports {}", count("drive.boosts"),

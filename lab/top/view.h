@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What `rtrcu top` shows of a domain: figures of two looks at it, and how they are written.
+// The figures that `rtrcu top` shows of a domain, computed from two views of it, and their format.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 namespace lab::top
 {
 
-// A domain of a process, with the look before, where there was one.
+// A domain of a process, with the previous view of it if there is one.
 struct View {
     int pid = 0;
     std::string process, object, library;
     bool is_private = false;
     inspect::Domain now;
     std::optional<inspect::Domain> before;
-    std::string problem; // instead of a domain
+    std::string problem; // the reason why there is no domain
 
-    double seconds() const; // between the two; 0: there is one
-    // Events a second of a counter that has risen from `then` to `later`.
+    double seconds() const; // the time between the two views; 0: there is only one
+    // Events per second of a counter that has grown from `then` to `later`.
     std::optional<double> rate(uint64_t then, uint64_t later) const;
     std::optional<double> gp_per_s(inspect::Kind kind) const, callbacks_per_s() const;
-    // Of those that ended between the looks, or of all.
+    // A quantile of the grace periods that ended between the two views, or of all if there is one view.
     double gp_quantile_ns(inspect::Kind kind, double quantile) const;
-    // Of the one under way, 0: there is none.
+    // Returns the age of the grace period under way; 0: there is none.
     int64_t gp_age_ns(inspect::Kind kind) const;
-    // Times that a limit was hit: an enqueue above qmax, a batch cut short.
+    // Returns how often a limit was reached: a callback queued above qmax, or a batch that ended early.
     uint64_t limits() const;
 };
 
@@ -37,12 +37,12 @@ std::vector<View> views(const std::vector<inspect::Process> &now, const std::vec
 
 // "850 ns", "12 µs", "1.30 s"; "-" for 0.
 std::string duration(double ns);
-// At most so many columns of the terminal.
+// Returns at most `width` columns of the text.
 std::string cut(std::string text, std::size_t width);
 std::string rate_text(const std::optional<double> &rate);
 std::string count_text(uint64_t count); // "-" for 0
 
-// A column of the list: what it is called, how it is sorted, how wide it may become.
+// A column of the list: title, sort order, maximum width.
 struct ListColumn {
     const char *heading;
     const char *meaning;
@@ -52,13 +52,13 @@ struct ListColumn {
     double (*value)(const View &view);
 };
 const std::vector<ListColumn> &list_columns();
-// As many of them as fit, the first ones first.
+// Returns the first columns of the list, as many as fit.
 std::vector<std::size_t> columns_that_fit(std::size_t width);
 std::string list_heading(const std::vector<std::size_t> &columns);
 std::string list_line(const std::vector<std::size_t> &columns, const View &view);
 void sort_views(std::vector<View> &views, std::size_t column, bool reverse);
 
-// One domain in depth, in lines of at most `width`.
+// The details of a domain, in lines of at most `width`.
 std::vector<std::string> depth_lines(const View &view, std::size_t width);
 
 } // namespace lab::top

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The parts that a scenario casts: each function adds its actors to the cast, as many as the scenario says.
+// The kinds of actors of a scenario.  Each function adds its actors to the cast, in the number that the scenario
+// states.
 #pragma once
 
 #include "torture/context.h"
@@ -14,16 +15,17 @@ void add_barriers(Cast &cast, const Scenario &scenario);      // barrier.cc
 void add_floods(Cast &cast, const Scenario &scenario);        // flood.cc
 void add_litmus(Cast &cast, const Scenario &scenario);        // litmus.cc
 void add_churn(Cast &cast, const Scenario &scenario);         // churn.cc
+void add_table(Cast &cast, const Scenario &scenario);         // table.cc
 void add_disturbers(Cast &cast, const Scenario &scenario);    // disturb.cc
 void add_forker(Cast &cast, const Scenario &scenario);        // fork.cc
 void add_boost(Cast &cast, const Scenario &scenario);         // boost.cc
 void add_tasks(Cast &cast, Context &context);                 // tasks.cc
 
-// The handler of the signals that disturbers send; readers opt in by a ReadsInHandler.
+// The handler of the signals that disturbers send.  It acts only on threads that have a ReadsInHandler.
 void install_handler();
 constexpr int disturbing_signal = 10; // SIGUSR1
 
-// As long as it lives, handlers on this thread read, and queue callbacks where the thread is registered.
+// While this object exists, handlers on this thread enter sections, and queue callbacks if the thread is registered.
 class ReadsInHandler
 {
   public:
@@ -33,7 +35,7 @@ class ReadsInHandler
     ReadsInHandler &operator=(const ReadsInHandler &) = delete;
 };
 
-// Wait for a grace period in one of the ways that wait; checks what cookies say about it.
+// Waits for a grace period in one of the ways that wait, and checks the results of cookies.
 void wait_in_way(Actor &actor, Way way);
 
 } // namespace lab::torture

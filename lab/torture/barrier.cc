@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Barrier counting: several threads queue callbacks, one calls rcu_barrier() and counts what has run.  Beside them run
-// callbacks that queue themselves again for ever, and threads that queue and are gone.
+// Counting through rcu_barrier(): several threads queue callbacks; one calls rcu_barrier() and counts those that have
+// run. Beside them run callbacks that queue themselves again without end, and short-lived threads that queue callbacks
+// and exit.
 #include <latch>
 #include <memory>
 
@@ -12,11 +13,11 @@ namespace lab::torture
 namespace
 {
 
-constexpr std::size_t members = 4;   // threads that queue, in a group
-constexpr std::size_t most_each = 8; // callbacks that each queues in a round
+constexpr std::size_t members = 4;   // threads of a group that queue callbacks
+constexpr std::size_t most_each = 8; // callbacks that each of these queues in a round
 constexpr uint32_t last_round = ~0u;
 
-// A callback that counts.  The counters are plain: the barrier orders them.
+// A callback that counts its calls.  The counters are not atomic: the barrier orders the accesses.
 struct Counted {
     TracedHead traced;
     uint32_t queued, ran;
@@ -24,8 +25,8 @@ struct Counted {
 };
 
 struct Group {
-    std::atomic<uint32_t> round{0}; // rises when the members are to queue
-    std::atomic<uint32_t> ready{0}; // members that have queued in this round
+    std::atomic<uint32_t> round{0}; // incremented when the members are to queue callbacks
+    std::atomic<uint32_t> ready{0}; // members that have queued their callbacks in this round
     std::array<std::array<Counted, most_each>, members> callbacks{};
     std::vector<TracedHead> treadmills;
 };
@@ -52,7 +53,7 @@ void queue_round(Context &context, std::array<Counted, most_each> &callbacks, ui
 {
     for (uint64_t i = 0; i < many; i++) {
         callbacks[i].queued++;
-        callbacks[i].takes_ns = many == 1 ? 2'000'000 : 0; // a lone callback is the last of its queue
+        callbacks[i].takes_ns = many == 1 ? 2'000'000 : 0; // a single callback is the last of its queue
         queue_traced(context, callbacks[i].traced, way, count);
     }
 }
@@ -61,7 +62,7 @@ void member(Actor &actor, Group &group, std::size_t number)
 {
     uint32_t seen = 0;
     for (;;) {
-        actor.set(Doing::paused); // between rounds; the barrier's caller paces us
+        actor.set(Doing::paused); // between rounds; the caller of the barrier begins the next one
         group.round.wait(seen);
         seen = group.round.load();
         actor.set(Doing::call);

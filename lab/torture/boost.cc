@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Boosting: a reader that a real-time thread keeps from its CPU holds up a grace period; it must be boosted, so
-// that the grace period ends while that thread still runs.
+// Boosting: a reader that is kept off its CPU by a real-time thread delays a grace period.  The library must boost the
+// reader, so that the grace period ends while the real-time thread still runs.
 #include <thread>
 
 #include "machine/realtime.h"
@@ -15,15 +15,16 @@ namespace
 {
 
 constexpr int hog_priority = 10, caller_priority = 20;
-constexpr int64_t hog_ns = 400'000'000; // well below what the kernel lets real-time threads have in a second
+constexpr int64_t hog_ns = 400'000'000; // well below the time that the kernel lets real-time threads run in a second
 constexpr int64_t section_ns = 1'000'000;
 
-// The parts of one round, and how far it has come.
+// The threads of one round, and its progress.
 struct Round {
     std::atomic<bool> inside{false}, hogging{false}, over{false};
 };
 
-// Inside until it has had the CPU for long enough.  An ordinary thread, whatever made it.
+// Reads until it has had enough CPU time inside its section.  The thread runs as SCHED_OTHER, whatever its creator's
+// policy is.
 void be_held_up(Round &round, int cpu)
 {
     pin_to_cpus({cpu});
@@ -67,7 +68,7 @@ void play_round(Actor &actor, int cpu)
     held_up.join();
     hogging.join();
     actor.count_update();
-    pause_ns(2 * watch_gap_ns); // also lets the CPU rest from real-time threads
+    pause_ns(2 * watch_gap_ns); // this also leaves the CPU to other threads for a while
     if (lasted > hog_ns / 2 && actor.context.gaps.load() == gaps_before)
         actor.context.findings.report(Check::boost, "{} took {} ms beside a thread that hogs the CPU for {} ms",
                                       expedited ? "expedited" : "normal", lasted / 1'000'000, hog_ns / 1'000'000);

@@ -9,7 +9,7 @@ namespace lab::torture
 namespace
 {
 
-// What the library calls for every traced head.
+// The callback function of every traced head.
 void on_callback(rcu_head *head)
 {
     auto *traced = reinterpret_cast<TracedHead *>(head);

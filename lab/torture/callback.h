@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Callbacks that check themselves: each runs once for each time it was queued, and not before its grace period.
+// Callbacks that check themselves: each runs once for each call that queued it, and not before its grace period has
+// ended.
 #pragma once
 
 #include <rtrcu/rcu.h>
@@ -18,27 +19,29 @@ struct Context;
 
 enum class CallbackState : uint32_t { idle, taken, queued, running };
 
-// What a callback leaves behind: its head, for others to take, or nothing (freed, or queued again).
+// The state of a head after its callback: it is idle and may be used again, or it no longer exists (freed, or queued
+// again).
 enum class After { idle, gone };
 
-// A head with what its checks need.  Begins with the head, so that the one is found from the other.
+// A head with the data for its checks.  The rcu_head is its first member, so each is found from the other.
 struct TracedHead {
     rcu_head head;
     std::atomic<CallbackState> state;
-    unsigned long cookie; // of a grace period that began before the call; it has ended when the callback runs
+    unsigned long cookie; // of a grace period that began before the call: it must have ended when the callback runs
     Context *context;
     After (*run)(TracedHead *traced);
 };
 
-// Queue it: `way` is call, call_hurry or call_try.  False if call_try refused; it is idle then.
+// Queues the head; `way` is call, call_hurry or call_try.  Returns false if call_try was refused; then the head is
+// idle.
 bool queue_traced(Context &context, TracedHead &traced, Way way, After (*run)(TracedHead *traced));
 
-// A stock of callbacks without a purpose but to be counted; async-signal-safe.
+// A pool of callbacks that are only counted; async-signal-safe.
 class CallbackPool
 {
   public:
     explicit CallbackPool(Context &context);
-    // Queue one of them, if one is idle.  `hint`: where to look first.
+    // Queues one of them if one is idle.  `hint`: where to start the search.
     void queue_one(uint64_t hint, Way way);
 
   private:

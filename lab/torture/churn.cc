@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Churn: threads that come, read, queue callbacks and are gone before these run; some say goodbye, some only end, and
-// destructors of their thread-specific data read and queue once more.
+// Churn: threads that start, read, queue callbacks, and exit before these callbacks run. Some unregister before they
+// exit, and destructors of their thread-specific data read and queue once more.
 #include <pthread.h>
 
 #include <thread>
@@ -16,7 +16,7 @@ namespace
 
 constexpr int destructor_rounds = 3;
 
-// What a destructor at thread exit does, and how often it comes back.
+// The argument of a thread's destructor, with the number of calls that remain.
 struct Farewell {
     Context *context;
     ActorRecord *record;
@@ -40,7 +40,7 @@ void say_farewell(void *memory)
         delete farewell;
 }
 
-// Registered in any way, or not at all.
+// Registers the thread in one of the ways, or not at all.
 unsigned int register_somehow(Random &random)
 {
     const unsigned int flags = random.one_in(4) ? static_cast<unsigned int>(random.below(4)) : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Actors: making them, pausing them, ending them.
+// Creates, pauses and ends actors.
 #include "torture/context.h"
 
 #include <fmt/format.h>
@@ -16,9 +16,11 @@ namespace lab::torture
 
 Context::Context(const Scenario &wanted, uint64_t seed_of_run, SharedResult &result, int64_t patience)
     : scenario(wanted), seed(seed_of_run), shared(result), patience_ns(patience),
-      flavour(wanted.busted ? busted_flavour : rtrcu_flavour),
+      flavour(wanted.busted ? busted_flavour
+              : wanted.srcu ? srcu_flavour
+                            : rtrcu_flavour),
       kinds_are_mixed(wanted.config.count("normal") + wanted.config.count("expedited") > 0),
-      findings(result, wanted.name, seed_of_run), pipeline(*this), heap(*this), pool(*this)
+      findings(result, wanted.name, seed_of_run), pipeline(*this), heap(*this), pool(*this), table(*this)
 {
 }
 
@@ -89,14 +91,14 @@ bool wait_until(Actor &actor, const std::function<bool()> &holds)
     int64_t end = now_ns() + actor.context.patience_ns, nap_ns = 1000;
     uint32_t gaps = actor.context.gaps.load();
     while (!holds()) {
-        if (actor.context.gaps.load() != gaps) { // begin again
+        if (actor.context.gaps.load() != gaps) { // a gap: the patience starts again
             gaps = actor.context.gaps.load();
             end = now_ns() + actor.context.patience_ns;
         }
         if (now_ns() > end)
             return false;
         actor.record.beats.fetch_add(1, std::memory_order_relaxed);
-        if (actor.context.stopping.load()) // the others have left, whose quiescent states driver sched relies on
+        if (actor.context.stopping.load()) // the others, on whose quiescent states driver sched depends, have ended
             rcu_process_callbacks(0);
         pause_ns(nap_ns);
         nap_ns = std::min<int64_t>(nap_ns * 2, 200'000);

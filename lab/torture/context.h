@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What all actors of a scenario share, and one of them.
+// Data that all actors of a scenario share, and the actor itself.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include "torture/pipeline.h"
 #include "torture/random.h"
 #include "torture/scenario.h"
+#include "torture/table.h"
 
 namespace lab::torture
 {
@@ -26,37 +27,38 @@ struct Context {
     const Scenario &scenario;
     const uint64_t seed;
     SharedResult &shared;
-    const int64_t patience_ns; // what takes longer has failed
+    const int64_t patience_ns; // a wait that takes longer has failed
     const Flavour &flavour;
-    const bool kinds_are_mixed; // normal waits may be expedited ones or the other way round
+    const bool kinds_are_mixed; // normal waits may be replaced by expedited ones, and expedited by normal ones
     Findings findings;
     Pipeline pipeline;
     Heap heap;
     CallbackPool pool;
+    Table table;
     std::atomic<bool> stopping{false};
-    std::atomic<uint32_t> stuttering{0}; // 1: everybody pauses
-    std::atomic<uint32_t> stutters{0};   // how often
-    std::atomic<uint32_t> gaps{0};       // times in which the whole process did not run
-    std::atomic<uint32_t> late_waits{0}; // grace periods that ended late
-    bool forked = false;                 // in a forked child: readers that were inside are not there any more
-    // In private memory: a forked child goes on counting for itself.
+    std::atomic<uint32_t> stuttering{0}; // 1: all actors are to pause
+    std::atomic<uint32_t> stutters{0};   // the number of such pauses
+    std::atomic<uint32_t> gaps{0};       // the number of times that the whole process was stopped
+    std::atomic<uint32_t> late_waits{0}; // grace periods that ended too late
+    bool forked = false;                 // in a forked child: readers that were inside in the parent do not exist
+    // These counts are in private memory, so that a forked child counts its own.
     std::atomic<uint64_t> callbacks_queued{0};
     std::atomic<uint64_t> callbacks_invoked{0};
 };
 
-// One thread of the scenario.  Its record lies in shared memory; everything else is its own.
+// One thread of the scenario.  Its record is in shared memory; the rest is private.
 class Actor
 {
   public:
     Actor(Context &context, const std::string &name, uint64_t index);
 
-    // Says that it moves, pauses while everybody does, and is false at the end.
+    // Reports progress, pauses together with the others, and returns false at the end.
     bool keep_going();
     bool should_pause() const
     {
         return context.stuttering.load(std::memory_order_relaxed) != 0;
     }
-    void rest(int64_t at_most_us); // sleeps a random while
+    void rest(int64_t at_most_us); // sleeps for a random time
     void set(Doing doing)
     {
         record.doing.store(static_cast<uint32_t>(doing), std::memory_order_relaxed);
@@ -73,7 +75,7 @@ class Actor
     std::atomic<bool> takes_signals{false};
 };
 
-// Says what an actor does for as long as it does it.
+// Records what an actor does during the lifetime of this object.
 class While
 {
   public:
@@ -95,7 +97,7 @@ class While
 
 using Body = std::function<void(Actor &)>;
 
-// The threads of a scenario: all are made first, then they begin.
+// The threads of a scenario.  All are created before any begins.
 class Cast
 {
   public:
@@ -104,7 +106,7 @@ class Cast
     }
     ~Cast();
     void add(const std::string &name, uint64_t index, Body body);
-    void keep(std::shared_ptr<void> thing) // until the actors are gone
+    void keep(std::shared_ptr<void> thing) // keeps the object until the actors have ended
     {
         kept_.push_back(std::move(thing));
     }
@@ -114,7 +116,7 @@ class Cast
     {
         return actors_.size();
     }
-    // Every thread that may be moved to other CPUs or be sent signals.
+    // The threads that may be moved to other CPUs or get signals.
     const std::vector<std::unique_ptr<Actor>> &actors() const
     {
         return actors_;
@@ -128,7 +130,7 @@ class Cast
     std::vector<std::thread> threads_;
 };
 
-// Waiting at most `context.patience_ns` for something that nobody announces: true when it holds.
+// Polls a condition for at most `context.patience_ns`.  Returns true if it became true.
 bool wait_until(Actor &actor, const std::function<bool()> &holds);
 
 } // namespace lab::torture

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Takers of cookies: what get_state and start_poll hand out, and what poll and cond say about it, in every order.
+// Actors that take cookies with get_state and start_poll and check what poll and cond return for them, in every
+// order.
 #include "torture/actors.h"
 #include "torture/section.h"
 
@@ -75,7 +76,7 @@ class CookieTaker
         flavour_.cond(cookie);
     }
 
-    // Several cookies on their way: each becomes complete, and stays so.
+    // Holds several cookies at once: each becomes complete, and stays so.
     void check_kept()
     {
         if (kept_.size() < 32) {
@@ -87,7 +88,7 @@ class CookieTaker
         if (!wait_until(actor_, [&] { return flavour_.poll(cookie); }))
             complain(cookie, "start_poll's cookie is never complete");
         if (!flavour_.poll(cookie))
-            complain(cookie, "was complete and is not any more");
+            complain(cookie, "was complete and is no longer");
         cookie = flavour_.start_poll();
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Disturbers: signals, other CPUs, pauses, other configurations, and sections so long that they must be reported.
+// Disturbers: actors that send signals, change CPUs, make all actors pause, reconfigure, and stay in sections so long
+// that a stall must be reported.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ namespace
 
 constexpr int64_t ns_per_ms = 1'000'000;
 
-// Sleeps in steps, so that the end of the scenario is not waited for.
+// Sleeps in short steps, so that the end of the scenario does not wait for it.
 bool sleep_ms(Actor &actor, int64_t ms)
 {
     const int64_t end = now_ns() + ms * ns_per_ms;
@@ -35,12 +36,12 @@ void send_signals(Actor &actor, const Cast &cast)
         const auto &target = actor.random.pick(cast.actors());
         const int32_t thread_id = target->record.thread_id.load();
         if (target->takes_signals.load() && thread_id != 0)
-            syscall(SYS_tgkill, getpid(), thread_id, disturbing_signal); // a thread that is gone refuses it
+            syscall(SYS_tgkill, getpid(), thread_id, disturbing_signal); // fails if the thread has exited
         actor.rest(2 * actor.context.scenario.signals_us);
     }
 }
 
-// Moves one actor at a time to a random set of the CPUs that the process began with.
+// Moves one actor at a time to a random set of the process's original CPUs.
 void shuffle(Actor &actor, const Cast &cast)
 {
     const std::vector<int> cpus = cpus_allowed();
@@ -104,7 +105,7 @@ void reconfigure(Actor &actor)
     }
 }
 
-// Reports that name the thread that stalls: rcu_barrier() is reported too, and may wait for other reasons.
+// Counts only reports that name the stalling thread, because rcu_barrier() may be reported too, for other reasons.
 std::atomic<unsigned int> stalling{0};
 std::atomic<uint64_t> named{0};
 
@@ -116,7 +117,7 @@ void note_whom_it_names(const char *line)
     std::fputs(line, stderr);
 }
 
-// Others wait for grace periods meanwhile; the section lasts several times the time after which a stall is reported.
+// Stays in a section for several times the stall timeout, while other threads wait for grace periods.
 void stall(Actor &actor)
 {
     Context &context = actor.context;

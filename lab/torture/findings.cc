@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Counting and telling what checkers found.
+// Counts and prints the findings of the checks.
 #include "torture/findings.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ bool Findings::count(Check check)
 void Findings::say(std::string_view line)
 {
     ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-    (void)written; // nowhere left to complain
+    (void)written; // if this fails there is nowhere to report it
 }
 
 void Findings::tell(Check check, fmt::string_view format, fmt::format_args arguments) const

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Where checkers report what they found: counted in shared memory, the first few of each told at once.
+// The findings of the checks: counted in shared memory, and the first few of each kind printed at once.
 //
-// Async-signal-safe and lock-free, since handlers and forked children report too.
+// Async-signal-safe and lock-free, because handlers and forked children report too.
 #pragma once
 
 #include <fmt/core.h>
@@ -32,11 +32,11 @@ class Findings
         return shared_.first_error_ns.load(std::memory_order_relaxed) != 0;
     }
 
-    // A line on standard error in one write.
+    // Prints a line on standard error with one write.
     static void say(std::string_view line);
 
   private:
-    bool count(Check check); // true if it is one of the first and is told
+    bool count(Check check); // true if it is one of the first, which are printed
     void tell(Check check, fmt::string_view format, fmt::format_args arguments) const;
 
     SharedResult &shared_;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The two tables of waits.
+// The tables of waits.
 #include "torture/flavour.h"
 
+#include <rtrcu/srcu.h>
+
+#include <cstddef>
 #include <cstdlib>
 
 #include "torture/heap.h"
@@ -30,7 +33,7 @@ const Flavour rtrcu_flavour = {
     .retire = [](void *object, void (*function)(void *object)) { return rcu_retire(object, function); },
 };
 
-// Wrong on purpose: nobody waits for a reader.
+// Deliberately wrong: it does not wait for readers.
 const Flavour busted_flavour = {
     .name = "busted",
     .synchronize = [] {},
@@ -58,6 +61,80 @@ const Flavour busted_flavour = {
             function(object);
             return 0;
         },
+};
+
+namespace
+{
+
+DEFINE_STATIC_SRCU(domain);
+
+void free_node(rcu_head *head)
+{
+    free(reinterpret_cast<char *>(head) - offsetof(HeapNode, head));
+}
+
+void call(rcu_head *head, rcu_callback_t function)
+{
+    call_srcu(&domain, head, function);
+}
+
+void wait()
+{
+    synchronize_srcu(&domain);
+}
+
+unsigned long get_state()
+{
+    return get_state_synchronize_srcu(&domain);
+}
+
+unsigned long start_poll()
+{
+    return start_poll_synchronize_srcu(&domain);
+}
+
+bool poll(unsigned long cookie)
+{
+    return poll_state_synchronize_srcu(&domain, cookie);
+}
+
+void wait_for(unsigned long cookie)
+{
+    if (!poll(cookie))
+        wait();
+}
+
+} // namespace
+
+const Flavour srcu_flavour = {
+    .name = "srcu",
+    .synchronize = wait,
+    .synchronize_expedited = [] { synchronize_srcu_expedited(&domain); },
+    .call = call,
+    .call_hurry = call,
+    .call_try =
+        [](rcu_head *head, rcu_callback_t function) {
+            call(head, function);
+            return 0;
+        },
+    .get_state = get_state,
+    .start_poll = start_poll,
+    .poll = poll,
+    .cond = wait_for,
+    .get_state_expedited = get_state,
+    .start_poll_expedited = start_poll,
+    .poll_expedited = poll,
+    .cond_expedited = wait_for,
+    .barrier = [] { srcu_barrier(&domain); },
+    .free_memory =
+        [](void *memory) {
+            wait();
+            free(memory);
+        },
+    .free_head = [](HeapNode *node) { call(&node->head, free_node); },
+    .retire = [](void *, void (*)(void *)) { return -1; },
+    .enter = [] { return srcu_down_read(&domain); },
+    .leave = [](int index) { srcu_up_read(&domain, index); },
 };
 
 } // namespace lab::torture

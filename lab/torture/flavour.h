@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The waits that writers use, as a table: the library's, and busted ones that do not wait, which the checks must catch.
+// The table of functions with which writers wait: the library's, those of a domain that the program defines, and wrong
+// ones that do not wait, which the checks must detect.
 #pragma once
 
 #include <rtrcu/rcu.h>
@@ -28,8 +29,10 @@ struct Flavour {
     void (*free_memory)(void *memory);
     void (*free_head)(HeapNode *node);
     int (*retire)(void *object, void (*function)(void *object));
+    int (*enter)() = nullptr; // the flavour's own read-side section; nullptr: rcu_read_lock() of the native domain
+    void (*leave)(int index) = nullptr;
 };
 
-extern const Flavour rtrcu_flavour, busted_flavour;
+extern const Flavour rtrcu_flavour, busted_flavour, srcu_flavour;
 
 } // namespace lab::torture

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Floods: callbacks queued without a break, each again as soon as it has run; and readers without a break, beside which
-// grace periods must go on.
+// Floods: threads that queue callbacks without pause, and each callback again as soon as it has run; and readers in
+// tight loops, beside which grace periods must still end.
 #include "measure/clock.h"
 #include "torture/actors.h"
 #include "torture/section.h"
@@ -10,14 +10,14 @@ namespace lab::torture
 namespace
 {
 
-// A flood counts as survived when so many callbacks went round so often.
+// A flood passes if at least this many callbacks were each queued again this often.
 constexpr uint64_t laundered_needed = 100, rounds_needed = 3;
-// In a window of a tight reader there must be so many grace periods.
+// At least this many grace periods must end while a reader runs a tight loop.
 constexpr uint32_t grace_periods_needed = 2;
 
 struct FloodCallback {
     TracedHead traced;
-    uint32_t rounds; // by its callbacks, one after the other
+    uint32_t rounds; // counted by its callbacks, which run one at a time
 };
 
 class Flood
@@ -57,7 +57,7 @@ class Flood
                                            lasted / 1'000'000);
     }
 
-    // Queue every callback that is idle, as fast as it goes.
+    // Queues every idle callback, as fast as possible.
     uint64_t queue_all()
     {
         While calling(actor_, Doing::call);
@@ -86,7 +86,7 @@ class Flood
     std::vector<FloodCallback> callbacks_;
 };
 
-// Counts grace periods by running again after each.
+// A callback that queues itself again after each grace period, and so counts them.
 struct Propagating {
     TracedHead traced;
     std::atomic<uint32_t> rounds;
@@ -103,7 +103,7 @@ After propagate(TracedHead *traced)
     return After::gone;
 }
 
-// Without a rest, and a quiescent-state thread of them never goes offline.
+// Reads without pause; a quiescent-state thread among these readers never goes offline.
 void read_tightly(Actor &actor, Propagating &propagating)
 {
     Context &context = actor.context;
@@ -123,7 +123,7 @@ void read_tightly(Actor &actor, Propagating &propagating)
             rcu_quiescent_state();
         }
         const uint32_t spoils = context.stutters.load() + context.gaps.load();
-        if (spoils != stutters) { // a pause spoils the window
+        if (spoils != stutters) { // a pause makes the window useless
             stutters = spoils;
             began = now_ns();
             rounds = propagating.rounds.load();

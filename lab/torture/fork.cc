@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Forks: a child with one thread and whatever was queued checks itself and ends; the parent goes on.
+// Forks: a child with one thread and the inherited callbacks checks itself and ends; the parent continues.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,8 +15,8 @@ namespace lab::torture
 namespace
 {
 
-// Calls of other threads that were counted and had not reached the queue are lost with their threads; a few may be made
-// by threads that nobody counted.
+// Calls of other threads that were counted but had not queued their callback yet are lost in the child.  A few threads
+// that make such calls are not counted.
 constexpr uint64_t uncounted_threads = 8;
 
 struct rtrcu_stats read_stats()
@@ -50,7 +50,7 @@ void check_own_callbacks(Context &context, ChildCallbacks &own)
     }
 }
 
-// Everything that was queued in the parent runs here too, once; what asks for more of itself is told to stop.
+// Callbacks queued in the parent run in the child too, once each.  Those that would queue more queue none.
 void check_inherited_callbacks(Context &context, uint64_t threads_before)
 {
     context.stopping.store(true);
@@ -64,7 +64,7 @@ void check_inherited_callbacks(Context &context, uint64_t threads_before)
                                 outstanding, threads_before, lost);
 }
 
-// No stdio and no lock that another thread may have held; SIGALRM ends a child that hangs.
+// Checks the child.  It uses no stdio and no lock that another thread may have held; SIGALRM ends a child that hangs.
 void check_child(Context &context, uint64_t threads_before)
 {
     const Flavour &flavour = context.flavour;
@@ -72,13 +72,16 @@ void check_child(Context &context, uint64_t threads_before)
     if (!Heap::is_sound(*context.heap.read(threads_before)))
         context.findings.report(Check::canary, "in a forked child");
     rcu_read_unlock();
+    check_table_of_child(context);
     const unsigned long cookie = flavour.get_state();
     flavour.synchronize();
     if (!context.kinds_are_mixed && !flavour.poll(cookie))
         context.findings.report(Check::cookie, "in a forked child: not complete after synchronize_rcu()");
     static ChildCallbacks own, of_a_new_thread;
     check_own_callbacks(context, own);
-    std::thread([&] { check_own_callbacks(context, of_a_new_thread); }).join(); // in a slot that was free, or let go
+    std::thread([&] {
+        check_own_callbacks(context, of_a_new_thread);
+    }).join(); // the new thread uses a free slot, or one that was released
     check_inherited_callbacks(context, threads_before);
 }
 
@@ -99,7 +102,7 @@ void await(Actor &actor, pid_t child)
     {
         While waiting(actor, Doing::waiting_for_child);
         pid_t ended = 0;
-        // Twice as long as the child's own alarm allows it.
+        // twice as long as the child's own alarm
         for (int turn = 0; turn < 3 && ended == 0; turn++)
             wait_until(actor, [&] { return (ended = waitpid(child, &status, WNOHANG)) != 0; });
         if (ended == 0)
@@ -112,7 +115,7 @@ void await(Actor &actor, pid_t child)
         actor.context.findings.report(Check::fork, "child {} ended with status {:#x}", child, status);
 }
 
-// The race detector allows no threads in a child of threads.
+// ThreadSanitizer allows no threads in the child of a process with threads
 #if defined(__SANITIZE_THREAD__)
 constexpr bool sanitizer_stands_forks = false;
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Making, publishing and giving back nodes, and the census at their end.
+// Allocates, publishes and frees nodes, and checks the readers' counts before a node is freed.
 #include "torture/heap.h"
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 namespace lab::torture
 {
 
-// malloc(), since rcu_free() gives back by free().
+// malloc(), because rcu_free() uses free()
 HeapNode *Heap::make()
 {
     void *memory = malloc(sizeof(HeapNode));
@@ -44,7 +44,7 @@ HeapNode *Heap::replace(uint64_t slot)
     return rcu_xchg_pointer(&slots_[slot % size], make());
 }
 
-// Nobody is inside any more, so everybody who came in went out, and it stays so.
+// Checks the counts of readers: no reader is inside any more, so every reader that entered must have left.
 void Heap::take_census(const HeapNode &node)
 {
     uint64_t entered = 0, left = 0;
@@ -52,17 +52,22 @@ void Heap::take_census(const HeapNode &node)
         return;
     for (uint32_t seat = 0; seat < seats_max; seat++) {
         if (node.entered[seat] != node.left[seat])
-            context_.findings.report(Check::census, "reader of seat {} came {} times and left {} times", seat,
+            context_.findings.report(Check::census,
+                                     "the reader of seat {} entered this node {} times, but left it {} times", seat,
                                      node.entered[seat], node.left[seat]);
         entered += node.entered[seat];
     }
     for (uint32_t seat = 0; seat < seats_max; seat++)
         left += node.left[seat];
     if (!is_sound(node))
-        context_.findings.report(Check::canary, "canary {:#x}, generations {} and {} at the end", node.canary,
-                                 node.generation, node.generation_again);
+        context_.findings.report(Check::canary,
+                                 "node found damaged when it was reclaimed: canary {:#x}, generations {} and {}",
+                                 node.canary, node.generation, node.generation_again);
     if (entered != left)
-        context_.findings.report(Check::census, "{} came and {} left when counted again", entered, left);
+        context_.findings.report(Check::census,
+                                 "readers entered this node {} times, but left it {} times, "
+                                 "by a second reading of all counts",
+                                 entered, left);
 }
 
 void Heap::give_back(HeapNode *node)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Nodes on the heap that are really given back: readers check what is in them, and count themselves in and out.
+// Nodes that are really freed. Readers check their contents, and count themselves when they enter and leave.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@ namespace lab::torture
 {
 
 constexpr uint64_t node_canary = UINT64_C(0x7c3a91e4d2b65f08);
-constexpr uint32_t seats_max = 64; // readers that take part in the census; the others only look
+constexpr uint32_t seats_max = 64; // readers that are counted; the others only check the contents
 
-// The counters are plain on purpose: a grace period orders them, and the race detector sees whether it does.
+// The counters are not atomic on purpose: a grace period must order the accesses, and ThreadSanitizer checks this.
 struct HeapNode {
-    uint64_t canary; // first, where an allocator writes its own data
+    uint64_t canary; // first, because allocators write there in freed memory
     TracedHead traced;
     rcu_head head; // for rcu_free_head()
     uint64_t generation, generation_again;
-    std::array<uint32_t, seats_max> entered, left; // by the reader of the seat alone
+    std::array<uint32_t, seats_max> entered, left; // each written only by the reader of that seat
 };
 
 class Heap
@@ -29,7 +29,7 @@ class Heap
     explicit Heap(Context &context);
     ~Heap();
 
-    // Readers, inside a section.
+    // Called by readers inside a section.
     HeapNode *read(uint64_t slot) const
     {
         return rcu_dereference(slots_[slot % size]);
@@ -38,12 +38,12 @@ class Heap
     {
         return node.canary == node_canary && node.generation == node.generation_again;
     }
-    // A seat of its own for a reader, or seats_max if all are taken.
+    // Returns a seat for a reader, or seats_max if all are taken.
     uint32_t take_seat();
 
-    // Writers.
+    // Called by writers.
     HeapNode *replace(uint64_t slot); // publishes a new node, returns the old one
-    void give_back(HeapNode *node);   // after a grace period: take the census, free it
+    void give_back(HeapNode *node);   // called after a grace period: checks the counts, then frees the node
     bool give_back_by_callback(HeapNode *node, Way way);
     bool retire(HeapNode *node);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Litmus pairs: one reader and one updater as close together as they get, for faults that live for nanoseconds.
+// Litmus pairs: one reader and one updater that run as close together as possible, to find faults that last for
+// nanoseconds only.
 //
-// The reader dirties cache lines that the updater owns, and then enters its section: the stores wait for the lines in
-// the processor's store buffer, and the store that says "inside" waits behind them, while the loads of the section run
-// ahead.  Without a fence on either side the updater sees nobody inside, and gives back what the reader has just found.
+// The reader writes to cache lines that the updater owns, and then enters its section. Its stores wait for the lines in
+// the processor's store buffer, and the store of "inside" waits for them, while the loads of the section are
+// executed
+// early.  If either side lacks its fence, the updater sees no reader inside, and frees an object that the reader
+// uses.
 #include "machine/realtime.h"
 #include "measure/clock.h"
 #include "torture/actors.h"
@@ -22,7 +25,7 @@ struct alignas(64) Line {
 };
 
 struct alignas(64) Node {
-    std::atomic<uint32_t> dead; // 1: a grace period has passed since it was replaced
+    std::atomic<uint32_t> dead; // 1: a grace period has ended since it was replaced
 };
 
 struct Pair {
@@ -32,7 +35,7 @@ struct Pair {
     std::atomic<uint32_t> readers_gone{0};
 };
 
-// On a CPU of its own, where there are two.
+// Binds the thread to a CPU of its own if there are two.
 void settle(uint64_t which)
 {
     const std::vector<int> cpus = cpus_allowed();
@@ -61,7 +64,7 @@ inline void leave(bool by_going_online)
         rcu_read_unlock();
 }
 
-// Everything between the dirty lines and the load is as short as it gets.
+// The code between the writes to the shared lines and the load is as short as possible.
 void read_litmus(Actor &actor, Pair &pair, bool online)
 {
     settle(2 * actor.index);

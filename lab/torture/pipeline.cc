@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The life of an element: free, published, replaced (age 1), older by one a grace period, free again.
+// The states of an element: free, published, replaced (age 1), one age older after each grace period, free again.
 #include "torture/pipeline.h"
 
 #include "torture/context.h"
@@ -50,7 +50,7 @@ After Pipeline::on_grace_period(TracedHead *traced)
     auto *element = reinterpret_cast<Element *>(traced);
     Pipeline &pipeline = traced->context->pipeline;
     if (pipeline.grow_older(*element))
-        return After::gone; // free, and perhaps published again already
+        return After::gone; // free, and possibly published again already
     element->dice = element->dice * 6364136223846793005u + 1442695040888963407u;
     Way way = element->dice >> 61 == 0 ? Way::call_hurry : Way::call;
     queue_traced(pipeline.context_, *traced, way, on_grace_period);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The age pipeline: one published element after the other; each grows older by one with every grace period after it was
-// replaced, so a reader that sees age 2 or more was not waited for.
+// The age pipeline: elements are published one after another. An element that was replaced becomes one age older with
+// each grace period, so if a reader sees age 2 or more, a grace period did not wait for it.
 #pragma once
 
 #include <atomic>
@@ -13,13 +13,13 @@
 namespace lab::torture
 {
 
-// Element memory is never given back, so that a late look at it is a finding and not a crash.
+// The memory of elements is never freed, so that reading it too late is a finding and not a crash.
 struct Element {
-    TracedHead traced; // first: found from its head
+    TracedHead traced; // first, so that the element is found from its head
     std::atomic<uint32_t> age;
-    std::atomic<uint32_t> ready; // 1: filled in, and not used again yet
+    std::atomic<uint32_t> ready; // 1: filled in and not used again yet
     std::atomic<uint32_t> used;
-    uint64_t dice; // chooses how it is queued again
+    uint64_t dice; // random bits that choose how it is queued again
 };
 
 class Pipeline
@@ -27,18 +27,18 @@ class Pipeline
   public:
     explicit Pipeline(Context &context);
 
-    // Readers, inside a section.
+    // Called by readers inside a section.
     Element *read() const
     {
         return rcu_dereference(current_);
     }
-    // Publish a new element.  Returns the old one at age 1, or nullptr where every element is still on its way.
+    // Publishes a new element.  Returns the old one at age 1, or nullptr if every element is still in the pipeline.
     Element *replace(uint64_t hint);
-    // One grace period later.  True: at its end, and free again.
+    // Called after a grace period.  Returns true if the element has reached its last age and is free again.
     bool grow_older(Element &element);
-    // Let callbacks age it to the end.  False if call_try refused.
+    // Ages the element to the end by callbacks.  Returns false if call_try was refused.
     bool age_by_callbacks(Element &element, Way way, uint64_t dice);
-    // Elements on their way; the published one is not counted.
+    // Returns the number of elements in the pipeline, without the published one.
     std::size_t outstanding() const;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Beginning a scenario's process, waiting for it no longer than a bound, and reading its shared memory.
+// Starts a scenario's process, waits for it for a bounded time, and reads its shared memory.
 #include "torture/process.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ std::string variable_of(const std::string &setting)
     return name;
 }
 
-// Our own environment with the scenario's settings in front of it; what it does not set stays as it is.
+// The scenario's settings, followed by this process's environment, which is otherwise unchanged.
 std::vector<std::string> environment_of(const Scenario &scenario)
 {
     std::vector<std::string> entries;
@@ -69,7 +69,7 @@ enum class Ending { regular, died, hung, interrupted };
 
 Ending await(pid_t pid, int64_t until_ns, bool (*interrupted)(), int &status)
 {
-    constexpr int64_t gap_ns = 1'000'000'000; // we were stopped ourselves, and it may have been too
+    constexpr int64_t gap_ns = 1'000'000'000; // this process was stopped itself, and the scenario's may have been too
     int64_t before = now_ns();
     while (waitpid(pid, &status, WNOHANG) == 0) {
         const int64_t gap = now_ns() - before;
@@ -86,7 +86,7 @@ Ending await(pid_t pid, int64_t until_ns, bool (*interrupted)(), int &status)
     return WIFEXITED(status) && WEXITSTATUS(status) <= 1 ? Ending::regular : Ending::died;
 }
 
-// How the process ended is a finding of its own.
+// Counts an irregular ending of the process as an error.
 void judge(Ending ending, int status, const Scenario &scenario, const RunOptions &options, SharedResult &shared)
 {
     Findings findings(shared, scenario.name, options.seed);
@@ -108,6 +108,7 @@ void read_outcome(const SharedResult &shared, int64_t began_ns, Outcome &outcome
     outcome.grace_periods = shared.grace_periods.load();
     outcome.expedited_grace_periods = shared.expedited_grace_periods.load();
     outcome.boosts = shared.boosts.load();
+    outcome.resizes = shared.resizes.load();
     outcome.carriers_ended = shared.carriers_ended.load();
     outcome.callbacks = shared.callbacks_invoked.load();
     outcome.forks = shared.forks.load();

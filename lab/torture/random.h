@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Random choices that a seed replays: every actor has a stream of its own, named by the actor.
+// Random choices that a seed replays: every actor has a stream of its own, derived from its name.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Readers: preemptible ones in three states of registration, quiescent-state threads, deadline threads; and what signal
-// handlers do on all of them.
+// Readers: preemptible threads in three states of registration, quiescent-state threads, deadline threads; and the
+// signal
+// handlers that run on all of them.
 #include <csignal>
 
 #include "measure/clock.h"
@@ -12,7 +13,7 @@ namespace lab::torture
 namespace
 {
 
-// What a handler finds of the thread it runs on.
+// State that a handler needs about the thread that it interrupts.
 struct HandlerSide {
     Actor *actor;
     Random random;
@@ -65,7 +66,7 @@ void preemptible(Actor &actor)
     }
 }
 
-// What a quiescent-state thread does between sections; it holds no reference then.
+// Executes what the discipline permits outside sections: a quiescent state, going offline, or a wait.
 void say_quiescent(Actor &actor)
 {
     const uint64_t dice = actor.random.below(200);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Playing a scenario: set-up, the actors, the watchdog beside them, and the checks at the end.
+// Runs a scenario: preparation, the actors, the watchdog beside them, and the checks at the end.
 #include "torture/run.h"
 
 #include <malloc.h>
@@ -16,10 +16,10 @@ namespace lab::torture
 namespace
 {
 
-// Memory that may be missing at the end without being a leak: allocators and the C library keep some.
+// Memory that may be missing at the end without being a leak, because allocators and the C library keep some.
 constexpr uint64_t leak_allowed_bytes = 512 << 10;
 
-// The scenario's settings came by the environment; are they in force?
+// Checks that the scenario's settings, which are passed in the environment, are in force.
 void check_configuration(Context &context)
 {
     rtrcu_config wanted{}, in_force{};
@@ -41,6 +41,7 @@ void add_everybody(Cast &cast, Context &context)
     add_floods(cast, scenario);
     add_litmus(cast, scenario);
     add_churn(cast, scenario);
+    add_table(cast, scenario);
     add_disturbers(cast, scenario);
     add_forker(cast, scenario);
     add_boost(cast, scenario);
@@ -62,15 +63,16 @@ void let_run(Context &context, const RunOptions &options)
 uint64_t bytes_in_use()
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return 0; // their allocators have a leak check of their own, or none
+    return 0; // sanitizers have a leak check of their own, or none
 #else
     return mallinfo2().uordblks;
 #endif
 }
 
-// Everybody is gone: every callback has run, every element and every byte is back.
+// All actors have ended: every callback must have run, and every element and all memory must be free.
 void check_end(Context &context, uint64_t bytes_before)
 {
+    context.table.check_end();
     for (std::size_t i = 0; i < pipe_length + 2; i++) // an element queues itself once for each of its ages
         context.flavour.barrier();
     const uint64_t queued = context.callbacks_queued.load(), invoked = context.callbacks_invoked.load();
@@ -81,9 +83,9 @@ void check_end(Context &context, uint64_t bytes_before)
     stats.size = sizeof(stats);
     rtrcu_stats(&stats);
     if (stats.callbacks_backlog != 0)
-        context.findings.report(Check::lost, "the library says that {} callbacks are left", stats.callbacks_backlog);
+        context.findings.report(Check::lost, "the library reports that {} callbacks are left", stats.callbacks_backlog);
     if (context.pipeline.outstanding() != 0)
-        context.findings.report(Check::leak, "{} elements have not come back", context.pipeline.outstanding());
+        context.findings.report(Check::leak, "{} elements were not returned", context.pipeline.outstanding());
     malloc_trim(0);
     const uint64_t bytes = bytes_in_use();
     if (bytes > bytes_before + leak_allowed_bytes)
@@ -111,7 +113,7 @@ int play(const Scenario &scenario, const RunOptions &options, SharedResult &shar
         watchdog.expect_end();
         cast->join();
         for (std::size_t i = 0; i < 3; i++)
-            context->flavour.barrier(); // what the cast keeps is still in callbacks' hands
+            context->flavour.barrier(); // callbacks may still use objects that the cast keeps alive
         cast.reset();
         check_end(*context, bytes_before);
     }

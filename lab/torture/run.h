@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A scenario's process: plays the scenario, watches it, and checks what is left at the end.
+// The process of a scenario: runs the scenario, watches it, and checks the state at the end.
 #pragma once
 
 #include "torture/scenario.h"
@@ -11,11 +11,11 @@ namespace lab::torture
 struct RunOptions {
     uint64_t seed = 1;
     double seconds = 10;
-    double patience_s = 20;           // what takes longer is a hang
-    bool stop_at_first_error = false; // shortly behind it, to let other checks see it too
+    double patience_s = 20;           // an action that takes longer counts as a hang
+    bool stop_at_first_error = false; // stop shortly after the first error, so that other checks can detect it too
 };
 
-// Returns 0, or 1 if anything was found.  Does not return when an actor hangs: the process ends after a dump.
+// Returns 0, or 1 if there was a finding.  Does not return if an actor hangs: the process prints a dump and ends.
 int play(const Scenario &scenario, const RunOptions &options, SharedResult &shared);
 
 } // namespace lab::torture

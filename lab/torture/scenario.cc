@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Reading scenarios: every key has a row that says what it takes, and a mistake is answered with what is allowed.
+// Reads scenarios. A row for each key lists the values that it accepts; error messages print them.
 #include "torture/scenario.h"
 
 #include <rtrcu/rcu.h>
@@ -40,6 +40,8 @@ constexpr NumberKey number_keys[] = {
     {"tasks", &Scenario::tasks, 0, 1024},
     {"carriers", &Scenario::carriers, 1, 32},
     {"boost_test", &Scenario::boost_test, 0, 1},
+    {"table_entries", &Scenario::table_entries, 0, 1'000'000},
+    {"table_writers", &Scenario::table_writers, 0, 8},
     {"churn", &Scenario::churn, 0, 8},
     {"churn_threads", &Scenario::churn_threads, 1, 200},
     {"signals_us", &Scenario::signals_us, 0, 1'000'000},
@@ -52,7 +54,7 @@ constexpr NumberKey number_keys[] = {
     {"pause_us", &Scenario::pause_us, 0, 1'000'000},
 };
 
-// A key that takes one of a few words: the position of the word is handed to `set`.
+// A key whose value is one of a few words; the word's position is passed to `set`.
 struct WordKey {
     const char *name;
     std::vector<std::string> words;
@@ -63,7 +65,12 @@ const std::vector<WordKey> &word_keys()
 {
     static const std::vector<WordKey> keys = {
         {"sections", {"short", "mixed", "long"}, [](Scenario &s, std::size_t w) { s.sections = Sections(w); }},
-        {"flavour", {"rtrcu", "busted"}, [](Scenario &s, std::size_t w) { s.busted = w == 1; }},
+        {"flavour",
+         {"rtrcu", "busted", "srcu"},
+         [](Scenario &s, std::size_t w) {
+             s.busted = w == 1;
+             s.srcu = w == 2;
+         }},
         {"cpus", {"all", "one"}, [](Scenario &s, std::size_t w) { s.one_cpu = w == 1; }},
         {"expect", {"success", "failure"}, [](Scenario &s, std::size_t w) { s.must_fail = w == 1; }},
     };
@@ -74,7 +81,7 @@ constexpr std::array<const char *, static_cast<std::size_t>(Way::count)> way_nam
     "sync",       "expedited",      "call",           "call_hurry", "call_try",  "cond",  "poll_get",
     "poll_start", "cond_expedited", "poll_expedited", "free",       "free_head", "retire"};
 
-// What went wrong is thrown as text and caught at the one entry.
+// An error, thrown as text and caught by parse_scenario().
 struct Mistake {
     std::string text;
 };
@@ -178,7 +185,7 @@ void read_key(const std::string &key, const Json &value, Scenario &scenario)
         throw Mistake{fmt::format("no key is called \"{}\"; allowed: {}", key, all_keys())};
 }
 
-// Keys that need one another.
+// Checks keys that depend on each other.
 void check_whole(const Scenario &scenario)
 {
     auto need = [](bool holds, const char *text) {
@@ -189,12 +196,19 @@ void check_whole(const Scenario &scenario)
     need(scenario.reconfigure_ms == 0 || !scenario.reconfigure.empty(), "reconfigure_ms needs entries in reconfigure");
     need(scenario.floods == 0 || scenario.flood_callbacks > 0, "floods needs flood_callbacks");
     need(scenario.churn == 0 || scenario.churn_threads > 0, "churn needs churn_threads");
+    need((scenario.table_entries == 0) == (scenario.table_writers == 0), "table_entries needs table_writers");
+    need(scenario.table_entries == 0 || !scenario.busted, "flavour busted frees entries of tables at once");
     need(scenario.tasks == 0 || scenario.carriers > 0, "tasks needs carriers");
     need(scenario.litmus_online <= scenario.litmus, "litmus_online must not be above litmus");
     need(scenario.writers_rt <= scenario.writers, "writers_rt must not be above writers");
     need(scenario.treadmills == 0 || scenario.barriers > 0, "treadmills needs barriers");
     need(!scenario.busted || (scenario.floods == 0 && scenario.barriers == 0 && scenario.churn == 0),
-         "flavour busted runs callbacks at once, so floods, barriers and churn must be 0");
+         "flavour busted runs callbacks immediately, so floods, barriers and churn must be 0");
+    need(!scenario.srcu || (scenario.cookies == 0 && scenario.progress == 0 && scenario.litmus == 0 &&
+                            scenario.tasks == 0 && scenario.boost_test == 0 && scenario.fork_ms == 0 &&
+                            scenario.stall_ms == 0 && scenario.table_entries == 0),
+         "flavour srcu has no sections of the native domain, so cookies, progress, litmus, tasks, boost_test, fork_ms, "
+         "stall_ms and table_entries must be 0");
 }
 
 } // namespace

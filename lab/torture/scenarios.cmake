@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# torture_embed_scenarios(TARGET): make the scenario files part of a program, so that it finds them wherever it is.
+# torture_embed_scenarios(TARGET): compile the scenario files into a program, so that it does not search for them.
 set(TORTURE_SCENARIO_FOLDER ${CMAKE_CURRENT_LIST_DIR}/scenarios)
 
 function(torture_embed_scenarios target)

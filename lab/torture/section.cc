@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Planning, running and checking one section.
+// Plans, runs and checks one section.
 #include "torture/section.h"
 
 #include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "measure/clock.h"
 
@@ -17,7 +18,7 @@ namespace
 constexpr std::array<const char *, static_cast<std::size_t>(Hold::count)> hold_names = {"qs", "lock", "bh", "deep"};
 constexpr std::array<const char *, static_cast<std::size_t>(Spend::count)> spend_names = {"at once", "spin", "yield",
                                                                                           "sleep"};
-constexpr int deep_nesting = 5;
+constexpr int deep_nesting = std::tuple_size_v<decltype(Segment::indexes)>;
 
 void hold(Hold how)
 {
@@ -51,6 +52,27 @@ void release(Hold how)
     }
 }
 
+int nesting(Hold how)
+{
+    return how == Hold::deep ? deep_nesting : 1;
+}
+
+void begin(const Flavour &flavour, Segment &segment)
+{
+    if (flavour.enter == nullptr)
+        return hold(segment.hold);
+    for (int i = 0; i < nesting(segment.hold); i++)
+        segment.indexes[i] = flavour.enter();
+}
+
+void end(const Flavour &flavour, const Segment &segment)
+{
+    if (flavour.leave == nullptr)
+        return release(segment.hold);
+    for (int i = 0; i < nesting(segment.hold); i++)
+        flavour.leave(segment.indexes[i]);
+}
+
 void spend(const Segment &segment)
 {
     switch (segment.spend) {
@@ -79,15 +101,15 @@ SectionRun::SectionRun(Reader &reader) : reader_(reader)
 {
 }
 
-// Most segments are as short as they get; a few last long, as in a program that is interrupted now and then.
+// Most segments are as short as possible; a few are long, as in a program that is interrupted occasionally.
 void SectionRun::plan_segment(Segment &segment)
 {
     Random &random = reader_.random;
     const Sections kind = reader_.context.scenario.sections;
-    segment = {Hold::lock, Spend::nothing, 0, 0};
+    segment = {Hold::lock, Spend::nothing, 0, 0, {}};
     uint64_t which = random.below(8);
     segment.hold = which == 0 ? Hold::bh : which == 1 ? Hold::deep : Hold::lock;
-    if (reader_.online_qsbr && which > 4)
+    if (reader_.online_qsbr && which > 4 && reader_.context.flavour.enter == nullptr)
         segment.hold = Hold::discipline;
     const uint64_t dice = random.below(kind == Sections::drawn_out ? 250 : 1000);
     auto take = [&](Spend how, int64_t low, int64_t high) {
@@ -129,13 +151,13 @@ void SectionRun::begin_cookie()
                                                    : reader_.context.flavour.get_state();
 }
 
-// The next segment is held before the last is released, so that all of them are one section.
+// The next segment begins before the last one ends, so that all of them are one section.
 void SectionRun::pass_segments(const Element &element)
 {
     for (std::size_t i = 0; i < count_; i++) {
         if (i > 0) {
-            hold(segments_[i].hold);
-            release(segments_[i - 1].hold);
+            begin(reader_.context.flavour, segments_[i]);
+            end(reader_.context.flavour, segments_[i - 1]);
         }
         spend(segments_[i]);
         segments_[i].age_after = element.age.load();
@@ -156,7 +178,8 @@ void SectionRun::check(const Element &element, const HeapNode &node)
         findings.report(Check::canary, "{} saw canary {:#x}, generations {} and {}; {}", reader_.record.name.data(),
                         node.canary, node.generation, node.generation_again, describe(text));
     if (has_cookie_ && reader_.context.flavour.poll(cookie_))
-        findings.report(Check::cookie, "{} took cookie {} in its section, which was complete before the end of it; {}",
+        findings.report(Check::cookie,
+                        "{} took cookie {} in its section, which was complete before the section ended; {}",
                         reader_.record.name.data(), cookie_, describe(text));
 }
 
@@ -166,18 +189,27 @@ void SectionRun::run()
     Heap &heap = reader_.context.heap;
     const uint64_t slot = reader_.random.below(seats_max);
     const bool counted = reader_.seat < seats_max;
-    hold(segments_[0].hold);
+    // Two overlapping sections of such a domain are separate sections, so an outer one protects the element.
+    const Flavour &flavour = reader_.context.flavour;
+    const int outer = flavour.enter != nullptr ? flavour.enter() : 0;
+    begin(flavour, segments_[0]);
     begin_cookie();
     const Element *element = reader_.context.pipeline.read();
     HeapNode *node = heap.read(slot);
+    const Table &table = reader_.context.table;
+    const Table::Seen seen = table.exists() ? table.look_up(reader_.random, reader_.record) : Table::Seen{};
     if (counted)
         node->entered[reader_.seat]++;
     pass_segments(*element);
     check(*element, *node);
+    table.check(seen, reader_.record);
     if (counted)
         node->left[reader_.seat]++;
-    release(segments_[count_ - 1].hold);
-    // A grace period that ended right behind us: not wrong, but a machine that goes wrong comes near it more often.
+    end(flavour, segments_[count_ - 1]);
+    if (flavour.leave != nullptr)
+        flavour.leave(outer);
+    // A grace period ended directly after the section: this is not an error, but a faulty library comes close to it
+    // more often.
     if (!reader_.online_qsbr && element->age.load(std::memory_order_relaxed) > 1)
         reader_.record.near_misses.fetch_add(1, std::memory_order_relaxed);
     reader_.record.reads.fetch_add(1, std::memory_order_relaxed);

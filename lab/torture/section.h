@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// One read-side critical section as torture readers run it: several segments, each held and spent in another way, and
-// every check that a reader can make.
+// One read-side critical section of a torture reader: several segments, each with its own protection and activity, and
+// all checks that a reader can make.
 #pragma once
 
 #include <array>
@@ -12,26 +12,27 @@
 namespace lab::torture
 {
 
-// What holds a segment open.
+// The kind of protection of a segment.
 enum class Hold : uint8_t { discipline, lock, bh, deep, count };
-// How its time is spent.
+// What the reader does during a segment.
 enum class Spend : uint8_t { nothing, spin, yield, sleep, count };
 
 struct Segment {
     Hold hold;
     Spend spend;
     uint32_t ns;
-    uint32_t age_after; // of the element, at the end of the segment
+    uint32_t age_after;           // the element's age at the end of the segment
+    std::array<int, 5> indexes{}; // of sections of a domain that the program defines
 };
 
-// Whose section it is.
+// The reader that runs the section.
 struct Reader {
     Context &context;
     ActorRecord &record;
     Random &random;
-    uint32_t seat;    // in the heap's census; seats_max: none
-    bool online_qsbr; // the discipline itself holds the section open
-    bool in_handler;  // no waiting, no yielding
+    uint32_t seat;    // the reader's seat in the heap's counts; seats_max: none
+    bool online_qsbr; // the quiescent-state discipline itself protects the section
+    bool in_handler;  // in a handler: it must not wait or yield
 };
 
 class SectionRun

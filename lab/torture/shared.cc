@@ -21,7 +21,7 @@ struct CheckText {
 constexpr std::array<CheckText, checks_count> check_texts = {{
     {"age", "a reader saw an element older than one grace period"},
     {"mark", "a reader saw an element that was not ready to be published"},
-    {"canary", "a reader saw memory that had been given back or was not filled in"},
+    {"canary", "a reader saw memory that had been freed or was not initialised"},
     {"census", "a grace period ended while a reader was in a section"},
     {"cookie", "a cookie was reported complete too early, too late, or never"},
     {"early", "a callback ran before its grace period"},
@@ -30,13 +30,14 @@ constexpr std::array<CheckText, checks_count> check_texts = {{
     {"barrier", "rcu_barrier() returned before a callback queued before it"},
     {"litmus", "a section that had just begun was not seen"},
     {"leak", "memory or elements are missing at the end"},
-    {"progress", "grace periods or callbacks did not go on"},
+    {"progress", "grace periods or callbacks made no progress"},
+    {"table", "an entry of a hash table was not found, or visited twice"},
     {"late", "grace periods ended long after their readers"},
     {"boost", "a reader that held up a grace period was not boosted"},
     {"stall", "a stall was not reported"},
     {"fork", "a forked child did not pass its check"},
     {"configure", "a configuration was refused or did not come into force"},
-    {"hang", "an actor did not come back"},
+    {"hang", "an actor did not finish"},
     {"crash", "the process died"},
 }};
 
@@ -80,7 +81,7 @@ SharedMemory::SharedMemory(int descriptor) : descriptor_(descriptor)
     void *memory = mmap(nullptr, sizeof(SharedResult), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (memory == MAP_FAILED)
         throw std::system_error(errno, std::generic_category(), "shared memory of the torture");
-    result_ = static_cast<SharedResult *>(memory); // zero pages are its beginning
+    result_ = static_cast<SharedResult *>(memory); // the memory is zero, which is the initial state
 }
 
 SharedMemory SharedMemory::create()

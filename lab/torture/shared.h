@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a scenario's process and its parent both see: counts, errors by checker, what every actor does right now.
+// State that a scenario's process and its parent share: counts, errors of each check, the current action of every
+// actor.
 //
-// It lies in shared memory, so that the parent has the figures of a process that crashed or had to be ended, and a
-// forked child's errors are counted with the others.
+// It is in shared memory, so that the parent can read the figures of a process that crashed or was killed, and the
+// errors
+// of a forked child are counted with the others.
 #pragma once
 
 #include <array>
@@ -13,29 +15,31 @@
 namespace lab::torture
 {
 
-constexpr std::size_t pipe_length = 10; // an element that has aged so far is used again
+constexpr std::size_t pipe_length = 10; // an element that has reached this age is free again
 constexpr std::size_t actors_max = 256;
 
-// What can be found wrong.
+// The errors that can be found.
 enum class Check : uint32_t {
     age,       // a reader saw an element older than one grace period
     mark,      // a reader saw an element that was not ready to be published
-    canary,    // a reader saw memory that had been given back, or was not filled in
-    census,    // a grace period ended while a reader was in a section, or its stores came later
+    canary,    // a reader saw memory that was freed or not filled in
+    census,    // a grace period ended while a reader was in a section, or before the stores of a reader that had left
+               // were visible
     cookie,    // a cookie was reported complete too early, too late, or never
-    early,     // a callback ran before the grace period that was due to it
+    early,     // a callback ran before its grace period had ended
     twice,     // a callback ran that was not queued
-    lost,      // a callback had not run at the end
+    lost,      // a callback had not run by the end
     barrier,   // rcu_barrier() returned before a callback that was queued before it
-    litmus,    // a reader that had just begun was not seen
-    leak,      // memory or elements missing at the end
-    progress,  // grace periods or callbacks did not go on
+    litmus,    // a grace period did not wait for a reader that had just entered its section
+    leak,      // memory or elements were missing at the end
+    progress,  // grace periods or callbacks made no progress
+    table,     // an entry of a hash table was not found, or visited more than once
     late,      // grace periods ended long after their readers
     boost,     // a reader that held up a grace period was not boosted
     stall,     // a stall was not reported
-    fork,      // a forked child did not pass its check
+    fork,      // a forked child failed its check
     configure, // a configuration was refused or did not come into force
-    hang,      // an actor did not come back
+    hang,      // an actor did not return from a call
     crash,     // the process died
     count
 };
@@ -43,7 +47,7 @@ constexpr std::size_t checks_count = static_cast<std::size_t>(Check::count);
 const char *name_of(Check check);
 const char *sentence_of(Check check);
 
-// What an actor is doing; shown when it hangs.
+// The present action of an actor, which is shown if it hangs.
 enum class Doing : uint32_t {
     nothing,
     paused,
@@ -70,12 +74,12 @@ struct ActorRecord {
     std::array<char, 24> name;
     std::atomic<int32_t> thread_id;
     std::atomic<uint32_t> doing;
-    std::atomic<uint64_t> beats; // rises as long as the actor moves
+    std::atomic<uint64_t> beats; // incremented as long as the actor makes progress
     std::atomic<uint64_t> reads;
     std::atomic<uint64_t> updates;
     std::atomic<uint64_t> near_misses;
-    std::atomic<uint64_t> parks;                             // tasks that it parked inside a section
-    std::array<std::atomic<uint64_t>, pipe_length + 1> pipe; // ages that its sections saw
+    std::atomic<uint64_t> parks;                             // tasks that the actor parked inside a section
+    std::array<std::atomic<uint64_t>, pipe_length + 1> pipe; // ages of the elements that the actor's sections saw
 };
 
 struct SharedResult {
@@ -84,19 +88,21 @@ struct SharedResult {
     std::atomic<uint64_t> grace_periods; // of both kinds
     std::atomic<uint64_t> expedited_grace_periods;
     std::atomic<uint64_t> boosts;
-    std::atomic<uint64_t> carriers_ended; // while tasks that parked there may have been inside
+    std::atomic<uint64_t> resizes;        // of the hash table
+    std::atomic<uint64_t> carriers_ended; // carriers that ended while tasks that had parked on them may have been
+                                          // inside
     std::atomic<uint64_t> callbacks_queued;
     std::atomic<uint64_t> callbacks_invoked;
     std::atomic<uint64_t> forks;
     std::atomic<uint64_t> stalls_reported;
     std::atomic<uint64_t> reconfigurations;
-    std::atomic<uint32_t> skipped;  // 1: the machine does not allow what the scenario is for
-    std::atomic<uint32_t> finished; // 1: the process came to its regular end
+    std::atomic<uint32_t> skipped;  // 1: the machine does not permit what the scenario needs
+    std::atomic<uint32_t> finished; // 1: the process ended regularly
     std::atomic<uint32_t> actors;   // records in use
     std::array<ActorRecord, actors_max> actor;
 };
 
-// A mapping of shared memory behind a file descriptor that survives exec.
+// A mapping of shared memory by a file descriptor that survives exec.
 class SharedMemory
 {
   public:

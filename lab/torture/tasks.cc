@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Tasks: sections that are parked and go on in other threads, as those of fibers and coroutines do, or are listed for
-// good, as those of futures are.  Tasks run inside one another, and above sections of their carriers, which are of both
-// disciplines; some carriers end while tasks that parked on them are still inside.
+// Tasks: sections that are parked and continue on other threads, as those of fibers and coroutines do, or that stay on
+// a
+// list from begin to end, as those of futures do. Tasks run inside one another, and above sections of their carrier
+// threads, which use both disciplines. Some carriers end while tasks that parked on them are still inside.
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -14,21 +15,21 @@ namespace lab::torture
 namespace
 {
 
-// What a fiber would keep on its stack.
+// The data that a fiber would keep on its stack.
 struct Task {
     rcu_task task;
-    rcu_task listing; // of a section that is listed for good
+    rcu_task listing; // of a section that stays on a list from begin to end
     bool listed;
     bool fresh; // its section has not been parked yet
     uint32_t seat;
     uint32_t nesting; // 0: outside
-    uint32_t steps;   // that it still takes in this section
+    uint32_t steps;   // steps that are left in this section
     Element *element;
     HeapNode *node;
     unsigned long cookie;
 };
 
-// Tasks that are not mounted.  The lock orders what carriers leave in them.
+// Tasks that are not mounted.  Its lock orders the carriers' accesses to them.
 class RunQueue
 {
   public:
@@ -58,7 +59,7 @@ struct Fibers {
     std::vector<Task> tasks;
 };
 
-// One turn of a task on the calling thread.
+// One run of a task on the calling thread.
 class Turn
 {
   public:
@@ -67,7 +68,8 @@ class Turn
     {
     }
 
-    // `ending`: the section is brought to its end, and no other begins.  `inside` is done while the task is mounted.
+    // `ending`: the section is brought to its end, and no other begins.  `inside` is called while the task is
+    // mounted.
     template <typename Inside> void run(bool ending, Inside inside)
     {
         record_.beats.fetch_add(1, std::memory_order_relaxed);
@@ -102,7 +104,7 @@ class Turn
     }
 
   private:
-    // A listed section belongs to no thread: what a poll opens it closes.
+    // A section on a list belongs to no thread: each poll ends the sections that it began.
     template <typename Inside> void poll(bool ending, Inside inside)
     {
         rcu_read_lock();
@@ -174,7 +176,7 @@ class Turn
     Task &task_;
 };
 
-// One task runs here, perhaps above a section of the thread, perhaps with another inside it.
+// Runs one task, possibly above a section of the thread, and possibly with another task inside.
 void run_one(Context &context, ActorRecord &record, Random &random, Fibers &fibers, int depth = 0)
 {
     Task *task = fibers.queue.take(random);
@@ -192,7 +194,7 @@ void run_one(Context &context, ActorRecord &record, Random &random, Fibers &fibe
     fibers.queue.give(task);
 }
 
-// A thread that carries for a while and is gone; what parked on it stays behind.
+// A thread that runs tasks for a while and exits.  Tasks that parked on it remain.
 void carry_shortly(Context &context, ActorRecord &record, Fibers &fibers, uint64_t seed)
 {
     Random random(seed, "short carrier", 0);
@@ -204,7 +206,7 @@ void carry_shortly(Context &context, ActorRecord &record, Fibers &fibers, uint64
     }
 }
 
-// Every task comes to its end once nobody gives tasks back any more.
+// Runs every task to its end; called when no thread returns tasks to the queue any more.
 void bring_to_end(Actor &actor, Fibers &fibers)
 {
     while (Task *task = fibers.queue.take(actor.random))

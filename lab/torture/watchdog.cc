@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Watching the actors' beats, and the dump when one of them hangs.
+// Watches the progress of the actors, and prints a dump if one of them hangs.
 #include "torture/watchdog.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@ std::string read_word_file(const std::string &path)
     return line;
 }
 
-// Where the kernel has each thread of the process.
+// Prints the kernel's state of each thread of the process.
 void dump_threads()
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -90,6 +90,7 @@ void Watchdog::publish()
     shared.grace_periods.store(stats.gp_completed + stats.exp_completed);
     shared.expedited_grace_periods.store(stats.exp_completed);
     shared.boosts.store(stats.boosts);
+    shared.resizes.store(context_.table.resizes());
     shared.callbacks_queued.store(context_.callbacks_queued.load());
     shared.callbacks_invoked.store(context_.callbacks_invoked.load());
 }
@@ -109,7 +110,7 @@ const ActorRecord *Watchdog::find_hung(int64_t now)
     return nullptr;
 }
 
-// We did not run ourselves for so long: nor, it may be, did anybody else.
+// This thread did not run for that time, so possibly no other thread did.
 void Watchdog::forgive(int64_t ns)
 {
     context_.gaps.fetch_add(1);
@@ -132,7 +133,8 @@ void Watchdog::watch()
         const int64_t end_since = end_since_ns_.load();
         if (const ActorRecord *hung = find_hung(now))
             give_up(hung->name.data(), name_of(static_cast<Doing>(hung->doing.load())), context_.patience_ns);
-        if (end_since != 0 && now - end_since > 3 * context_.patience_ns) // actors finish one after the other
+        if (end_since != 0 && now - end_since > 3 * context_.patience_ns) // one patience is not enough: actors end one
+                                                                          // after another
             give_up("main", "the end of the run", now - end_since);
     }
 }

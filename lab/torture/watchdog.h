@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The watchdog of a scenario's process: an actor that does not move for too long makes the run a failure, not a hang.
+// The watchdog of a scenario's process: if an actor makes no progress for too long, the run fails instead of
+// hanging.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 namespace lab::torture
 {
 
-// How often it looks, and what it takes for a time in which the whole process did not run.
+// The interval of the checks, and the gap between two checks from which the whole process counts as stopped.
 constexpr int64_t watch_step_ns = 50'000'000, watch_gap_ns = 300'000'000;
 
 class Watchdog
@@ -19,7 +20,7 @@ class Watchdog
   public:
     explicit Watchdog(Context &context);
     ~Watchdog();
-    // From now on everything comes to its end, in time too.
+    // Called when actors must end: from now on the watchdog also limits the time until all have ended.
     void expect_end();
     void stop();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Writers: replace elements and nodes, and make sure in every way that no reader is left; fake writers only wait.
+// Writers replace elements and nodes, and wait in every way until no reader is left; fake writers only wait.
 #include <sched.h>
 
 #include "measure/clock.h"
@@ -11,7 +11,7 @@ namespace lab::torture
 namespace
 {
 
-// True for the ways that hand the old data to a callback.
+// Returns true if the way passes the old data to a callback.
 bool is_callback(Way way)
 {
     return way == Way::call || way == Way::call_hurry || way == Way::call_try;
@@ -22,7 +22,7 @@ bool is_bulk_free(Way way)
     return way == Way::free || way == Way::free_head || way == Way::retire;
 }
 
-// The four calls around a cookie, of one kind of grace period.
+// The four functions for cookies of one kind of grace period.
 struct CookieCalls {
     unsigned long (*get_state)();
     unsigned long (*start_poll)();
@@ -69,15 +69,15 @@ void note_late(Actor &actor, Way way, int64_t ns, uint32_t gaps_before)
     Context &context = actor.context;
     if (context.scenario.late_ms == 0 || ns < context.scenario.late_ms * 1'000'000)
         return;
-    pause_ns(2 * watch_gap_ns); // the watchdog would have seen a gap by now
+    pause_ns(2 * watch_gap_ns); // the watchdog would have noticed a gap by now
     if (context.gaps.load() != gaps_before)
         return;
-    if (context.late_waits.fetch_add(1) >= 2) // one or two may be the machine's fault
+    if (context.late_waits.fetch_add(1) >= 2) // the machine may have caused one or two
         context.findings.report(Check::late, "{}: {} took {} ms, and no section lasts nearly as long",
                                 actor.record.name.data(), name_of(way), ns / 1'000'000);
 }
 
-// The old data wait here for waits of their writer.
+// Keeps the old data until their writer has waited.
 class Removed
 {
   public:
@@ -107,7 +107,7 @@ void update_element(Actor &actor, Way way, Removed &removed)
     Context &context = actor.context;
     Element *old = context.pipeline.replace(actor.random.below(4096));
     if (!old) {
-        actor.rest(500); // every element is on its way
+        actor.rest(500); // every element is in the pipeline
         if (!removed.empty()) {
             wait_in_way(actor, Way::sync);
             removed.grow_older();
@@ -152,7 +152,7 @@ void become_realtime(Actor &actor)
     sched_param parameter{};
     parameter.sched_priority = 5;
     if (actor.index < static_cast<uint64_t>(actor.context.scenario.writers_rt))
-        sched_setscheduler(0, SCHED_FIFO, &parameter); // refused: the writer stays an ordinary one
+        sched_setscheduler(0, SCHED_FIFO, &parameter); // if this is refused the writer stays an ordinary thread
 }
 
 void write(Actor &actor)
@@ -212,12 +212,12 @@ void wait_in_way(Actor &actor, Way way)
         wait_by_cookie(actor, way);
     }
     note_late(actor, way, now_ns() - began, gaps_before);
-    // With the settings `normal` and `expedited` the two that take no cookie may be of the other kind.
+    // With the settings `normal` and `expedited`, the two ways without a cookie may use the other kind.
     const bool takes_no_cookie = way == Way::sync || way == Way::expedited;
     if (takes_no_cookie && actor.context.kinds_are_mixed)
         return;
     if (!(expedited ? flavour.poll_expedited(before) : flavour.poll(before)))
-        actor.context.findings.report(Check::cookie, "{}: cookie {} from before {} is not complete behind it",
+        actor.context.findings.report(Check::cookie, "{}: cookie {} from before {} is not complete after it",
                                       actor.record.name.data(), before, name_of(way));
 }
 

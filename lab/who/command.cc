@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// `rtrcu who`: the stall report on demand, of a process or a core file, and names for the addresses in messages.
+// `rtrcu who`: a stall report on demand, for a process or a core file; and names for the addresses in messages.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct WhoOptions {
     bool all = false, no_stacks = false;
 };
 
-// A process, or what a core file has kept of one.
+// A process, or a core file.
 struct Target {
     inspect::Process process;
     bool is_core = false;
@@ -83,7 +83,7 @@ Target look_at_core(const std::string &file)
     return target;
 }
 
-// What the kernel says that a thread does: "asleep in futex_wait_queue".
+// Returns the kernel function in which a thread waits: "asleep in futex_wait_queue".
 std::string waits_in(int pid, int thread)
 {
     const std::string folder = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread);
@@ -97,7 +97,7 @@ std::string waits_in(int pid, int thread)
     case 'S':
         return "asleep" + in;
     case 'D':
-        return "asleep in the kernel" + in;
+        return "in uninterruptible sleep" + in;
     case 'T':
         return "stopped by a signal";
     case 't':
@@ -172,6 +172,8 @@ class Report
                 say_task(domain, task);
         if (domain.gp[normal].anonymous || domain.gp[expedited].anonymous)
             fmt::print("  in the way: {} readers without a record\n", domain.counter("registry.anonymous"));
+        if (domain.sections != 0)
+            fmt::print("  {} sections are open, of threads that are not known\n", domain.sections);
         say_invokers(domain);
     }
 
@@ -201,7 +203,7 @@ class Report
         const Kind kind = thread.is_waited_for[normal] ? normal : expedited;
         fmt::print("  {}: thread {} \"{}\", {}{}{}\n", is_in_the_way(thread) ? "in the way" : "inside", thread.id,
                    thread.name,
-                   thread.is_quiescent_state ? "online, has not said rcu_quiescent_state()"
+                   thread.is_quiescent_state ? "online, has not called rcu_quiescent_state()"
                                              : fmt::format("inside a section, nesting {}", thread.nesting),
                    is_in_the_way(thread) ? age(domain, kind) + (target_.is_core ? "" : " or longer") : "",
                    thread.is_boosted ? ", is boosted" : "");
@@ -250,13 +252,13 @@ class Report
     std::vector<WhoRow> rows_;
 };
 
-// Exit code 1: an address has no name.
+// Adds names to a log.  Exit code 1: an address has no name.
 int run_messages(const WhoOptions &options)
 {
     std::ifstream file;
     if (options.messages != "-") {
         file.open(options.messages);
-        file.peek(); // a folder is opened, and cannot be read
+        file.peek(); // a folder can be opened, but not read
         if (file.bad() || !file.is_open())
             return complain(exit_usage,
                             fmt::format("who: {} cannot be read ({}); name a file that has the program's standard "
@@ -304,10 +306,11 @@ int run(const WhoOptions &options)
 Registration add_who(CLI::App &application)
 {
     auto options = std::make_shared<WhoOptions>();
-    CLI::App *command = add_command(application, "who", "who is in the way of a grace period, and where it stands");
+    CLI::App *command =
+        add_command(application, "who", "show which readers a grace period waits for, with their stacks");
     CLI::Option *target = command->add_option("target", options->target, "the number of a process, or a core file");
-    command->add_flag("--all", options->all, "everybody who is inside a section, in the way or not");
-    command->add_flag("--no-stacks", options->no_stacks, "read no stacks, so that no thread is stopped for it");
+    command->add_flag("--all", options->all, "all threads inside a section, holdouts or not");
+    command->add_flag("--no-stacks", options->no_stacks, "read no stacks, so that no thread is stopped");
     command->add_option("--json", options->json, "write the readers to FILE as JSON too");
     CLI::Option *messages =
         command->add_option("--messages", options->messages,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Messages name code by its object: "from /usr/lib/librtrcu.so.0.1 0x1a2b", "at the program 0x1a2b", or
-// "at function+0x12 (/usr/lib/libplugin.so)" where the library knew the function.
+// Addresses in messages have the form "from /usr/lib/librtrcu.so.0.1 0x1a2b", "at the program 0x1a2b", or, if the
+// library
+// knew the function, "at function+0x12 (/usr/lib/libplugin.so)".
 #include "who/messages.h"
 
 #include <algorithm>
@@ -23,13 +24,13 @@ namespace
 
 constexpr const char *the_program = "the program";
 
-// An address in a line: in the file, or so many bytes after the begin of one of its functions.
+// An address in a line: an offset in the file, or from the begin of one of its functions.
 struct Place {
-    std::string file, function; // file "": code that no file had
+    std::string file, function; // "": code that belongs to no file
     uint64_t address;
 };
 
-// The number whose digits begin at `at`, if a word ends there.
+// Returns the number whose digits begin at `at`, if a word ends after it.
 std::optional<uint64_t> hex_at(const std::string &line, std::size_t at)
 {
     const char *begin = line.c_str() + at;
@@ -42,7 +43,7 @@ std::optional<uint64_t> hex_at(const std::string &line, std::size_t at)
                : std::nullopt;
 }
 
-// What stands after " from ", " at " and the like.
+// Returns the place in the text after " from ", " at " and the like.
 std::optional<Place> place_at(const std::string &line, std::size_t begin)
 {
     const std::size_t plus = line.find("+0x", begin), open = line.find(" (", begin), close = line.rfind(')');
@@ -76,7 +77,7 @@ class Names
     Names(std::string program, NamedMessages &done) : program_(std::move(program)), done_(done)
     {
     }
-    // "" where there is none.
+    // Returns the name of a place; empty if it has none.
     std::string of(const Place &place)
     {
         const CodeFile *file = open(place.file);
@@ -87,7 +88,7 @@ class Names
     }
 
   private:
-    // Beside the name of a function the program has the name that it was started by.
+    // In a message that names a function, the program appears under the name by which it was started.
     bool is_the_program(const std::string &name) const
     {
         const std::size_t bare = program_.rfind('/') + 1;
@@ -128,7 +129,8 @@ NamedMessages name_messages(std::istream &log, std::ostream &out, const std::str
         const std::string name = place ? names.of(*place) : "";
         if (place)
             (name.empty() ? done.unnamed : done.named)++;
-        out << line << (name.empty() ? "" : ": ") << name << std::endl; // the log may be a pipe from a program
+        out << line << (name.empty() ? "" : ": ") << name
+            << std::endl; // flushed, because the log may be a pipe from a program
     }
     return done;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// libdwfl finds the objects, attaches to a thread, unwinds it and lets it go.
+// Finds objects, attaches to a thread, unwinds its stack, and detaches, by libdwfl.
 #include "who/stacks.h"
 
 #include <cstdlib>
@@ -47,7 +47,7 @@ struct Parts {
     }
     Dwfl *dwfl;
     Elf *elf = nullptr;
-    Dwfl_Module *module = nullptr; // of a file
+    Dwfl_Module *module = nullptr; // the file whose code it names; -1: none
     int file = -1;
     std::string problem;
 };
@@ -79,7 +79,7 @@ static std::string last_part(const char *path)
     return inspect::printable(whole.substr(whole.rfind('/') + 1));
 }
 
-// "file.c:34", or the name of the object.
+// Returns "file.c:34", or the name of the object.
 static std::string place_of(Dwfl_Module *module, uint64_t address)
 {
     int line = 0;
@@ -90,7 +90,7 @@ static std::string place_of(Dwfl_Module *module, uint64_t address)
     return last_part(dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr));
 }
 
-// "function+0x12"; "" where there is none.
+// Returns "function+0x12"; empty if the address belongs to no function.
 static std::string function_of(Dwfl_Module *module, uint64_t address)
 {
     GElf_Off offset = 0;
@@ -122,7 +122,7 @@ std::vector<std::string> Stacks::of(int thread)
         bool is_activation = false;
         if (!dwfl_frame_pc(frame, &address, &is_activation))
             return static_cast<int>(DWARF_CB_ABORT);
-        // A return address belongs to the call before it.
+        // a return address is that of the instruction after the call
         found.push_back(is_activation ? address : address - 1);
         return static_cast<int>(found.size() < most_frames ? DWARF_CB_OK : DWARF_CB_ABORT);
     };
@@ -134,7 +134,7 @@ std::vector<std::string> Stacks::of(int thread)
     return lines;
 }
 
-// A log names the file, which may be one that opens only when somebody writes to it.
+// Opens the file without blocking: a name in a log may be that of a FIFO.
 CodeFile::CodeFile(const std::string &file) : parts_(std::make_unique<Parts>(&of_file))
 {
     struct stat status {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Names of code, and stacks of threads of another process or of a core file, by elfutils' libdwfl.
+// Names of code addresses, and stacks of threads of another process or of a core file, by elfutils' libdwfl.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,24 @@ struct Parts;
 class Stacks
 {
   public:
-    // A thread of the process is stopped while its stack is read, no other, and none longer.
+    // Reading a thread's stack stops only that thread, and only while its stack is read.
     explicit Stacks(int pid);
     explicit Stacks(const std::string &core_file);
     ~Stacks();
     Stacks(const Stacks &) = delete;
     Stacks &operator=(const Stacks &) = delete;
 
-    // Innermost first: "function+0x12 (file.c:34)"; one line that says why, where it cannot be had.
+    // Returns a stack, with the innermost call first: "function+0x12 (file.c:34)"; a single line with the reason if the
+    // stack cannot be read.
     std::vector<std::string> of(int thread);
-    // Of code; "" for 0.
+    // Returns the name of a code address; "" for 0.
     std::string name(uint64_t address);
 
   private:
     std::unique_ptr<Parts> parts_;
 };
 
-// The code of one program or library, as its file has it.
+// The code of one program or library, read from its file.
 class CodeFile
 {
   public:
@@ -40,16 +41,16 @@ class CodeFile
     CodeFile(const CodeFile &) = delete;
     CodeFile &operator=(const CodeFile &) = delete;
 
-    // Why the file cannot be read; "": it can.
+    // Returns the reason why the file cannot be read; empty if it can.
     const std::string &problem() const;
-    // "function+0x12 (file.c:34)" for an address that the file itself has; "": it has no function there.
+    // Returns "function+0x12 (file.c:34)" for an address in the file; empty if it belongs to no function.
     std::string name(uint64_t address) const;
-    // The address of a function; 0: the file has no function of that name.
+    // Returns the address of a function; 0: the file has no function of that name.
     uint64_t address_of(const std::string &function) const;
 
   private:
     std::unique_ptr<Parts> parts_;
-    uint64_t bias_ = 0; // from the file's addresses to those of libdwfl
+    uint64_t bias_ = 0; // added to the file's addresses to get libdwfl's
 };
 
 } // namespace lab::who

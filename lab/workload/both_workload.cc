@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Filesystem and network load together: each event is half dbench's stream and lookups, half packets.
+// Filesystem and network load together: half of each event is dbench's stream and lookups, the other half packets.
 #include "workload/workload.h"
 
 namespace lab

@@ -19,7 +19,7 @@ DbenchDriver::DbenchDriver(Dcache &dcache, const Loadfile &loadfile, Section sec
     }
 }
 
-// Only what changes names matters for where the client stands.
+// Only operations that change names determine the client's state.
 void DbenchDriver::fast_forward(unsigned client, std::size_t operations)
 {
     for (std::size_t i = 0; i < operations; i++) {
@@ -42,7 +42,7 @@ bool DbenchDriver::apply(unsigned client, const FileOperation &operation)
     const Dentry *from = home(client);
     bool done = false;
     if (path.empty() && operation.op != FileOp::lookup && operation.op != FileOp::list) {
-        // The client's own directory goes and comes as a whole.
+        // The client's own directory is removed and created as a whole.
         done = operation.op == FileOp::remove_tree ? dcache_.remove_tree(dcache_.root(), directory_[client]) != 0
                                                    : dcache_.create(dcache_.root(), directory_[client], true);
     } else if (from != nullptr) {
@@ -55,7 +55,7 @@ bool DbenchDriver::apply(unsigned client, const FileOperation &operation)
             done = dcache_.walk(from, path) != nullptr;
             break;
         case FileOp::list: {
-            // The last component is a pattern: its directory is what is read.
+            // The last component is a pattern; its directory is listed.
             std::size_t slash = path.rfind('/');
             const Dentry *where =
                 slash == std::string::npos ? from : dcache_.walk(from, std::string_view(path).substr(0, slash));

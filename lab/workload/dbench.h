@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Replays a loadfile on a dentry cache with many interleaved clients, each in a directory of its own.
+// Replays a loadfile on a dentry cache, with many interleaved clients, each in a directory of its own.
 #pragma once
 
 #include <random>
@@ -16,13 +16,13 @@ constexpr unsigned dbench_clients = 32;
 class DbenchDriver
 {
   public:
-    // Makes clients/client1 ... in the cache.  Clients start at places spread over the stream, each with the files that
-    // it would have there.
+    // Creates clients/client1 and so on in the cache.  Clients start at different places of the stream, each with the
+    // files that exist at that place.
     DbenchDriver(Dcache &dcache, const Loadfile &loadfile, Section section, unsigned clients, uint64_t seed);
 
-    // The next operation of a client chosen at random.  True if it succeeded.
+    // Executes the next operation of a random client.  Returns true if it succeeded.
     bool step();
-    // One operation of the stream for a given client.
+    // Executes one operation of the stream for a given client.
     bool apply(unsigned client, const FileOperation &operation);
 
   private:

@@ -22,7 +22,7 @@ static uint32_t hash_name(std::string_view name)
     return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
-// Cut the first component off `path`.
+// Removes the first component from `path` and returns it.
 static std::string_view take_component(std::string_view &path)
 {
     std::size_t end = std::min(path.find('/'), path.size());
@@ -105,7 +105,7 @@ Dentry *Dcache::parent_of(const Dentry *from, std::string_view path, std::string
     std::size_t slash = path.rfind('/');
     last = slash == std::string_view::npos ? path : path.substr(slash + 1);
     const Dentry *parent = slash == std::string_view::npos ? from : walk(from, path.substr(0, slash));
-    // The updater owns every entry; const is for readers.
+    // The updater owns all entries; they are const for readers only.
     return parent != nullptr && parent->directory && !last.empty() ? const_cast<Dentry *>(parent) : nullptr;
 }
 
@@ -123,7 +123,7 @@ void Dcache::publish(Dentry *entry, Dentry *parent)
     size_++;
 }
 
-// Readers that stand on the entry go on through its `next`, which stays as it is until reclaim.
+// Readers that are at the entry continue through its `next`, which does not change until the entry is reclaimed.
 void Dcache::unlink(Dentry *entry)
 {
     Dentry **slot = bucket(entry->parent_id, entry->hash);
@@ -208,7 +208,8 @@ std::size_t Dcache::remove_tree(const Dentry *from, std::string_view path)
     if (top == nullptr || top == root_)
         return 0;
     std::size_t removed = 0;
-    // Down to a leaf, remove it, and on from its parent; every turn removes one or goes one down.
+    // Descends to a leaf, removes it, and continues at its parent; each iteration removes an entry or descends by
+    // one.
     for (Dentry *at = top;;) {
         if (at->first_child != nullptr) {
             at = at->first_child;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A dentry cache: names of a directory tree in one hash table, read under RCU, changed by one updater.
+// A dentry cache: the names of a directory tree in one hash table, read under RCU and changed by one updater.
 //
-// Readers walk a path component by component: hash of (directory, name), chain, next component.  They follow `next` and
-// read what never changes after publication.  The links between directory and children belong to the updater alone.
-// An entry that goes away is unlinked and retired; a rename publishes a new entry of the same id first, so the children
-// of a renamed directory, which are keyed by that id, stay where they are.
+// Readers walk a path component by component: they hash (directory, name), search the chain, and go on with the next
+// component.  They follow `next`, and read only fields that do not change after publication.  Only the updater uses the
+// links between directory and children.  A removed entry is unlinked and retired. A rename first publishes a new entry
+// with the same id, so the children of a renamed directory, whose keys contain that id, need not be moved.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@ namespace lab
 
 struct Dentry {
     RetiredHead head;
-    Dentry *next; // hash chain: written by the updater, read by all
-    // Updater only.
+    Dentry *next; // hash chain: written by the updater, read by all threads
+    // Used by the updater only.
     Dentry *parent, *first_child, *next_sibling, *previous_sibling;
-    // Constant after publication; the name follows the struct.
+    // These do not change after publication; the name follows the struct.
     uint32_t id, parent_id, hash;
     uint16_t name_length;
     bool directory;
@@ -37,9 +37,9 @@ struct Dentry {
 class Dcache
 {
   public:
-    // `expected`: how many entries it will hold; the table is sized for it once.
+    // `expected`: the number of entries; the table's size is chosen once from it.
     Dcache(std::size_t expected, Reclaimer &reclaimer);
-    ~Dcache(); // frees what is still linked; nobody may read or wait any more
+    ~Dcache(); // frees all linked entries; no thread may read or wait any more
     Dcache(const Dcache &) = delete;
     Dcache &operator=(const Dcache &) = delete;
 
@@ -52,29 +52,30 @@ class Dcache
         return size_;
     }
 
-    // ---- inside a section, or the updater.  Paths are components separated by '/'; "" is `from` itself.
+    // ---- Called by readers inside a section, and by the updater.  Paths are components separated by '/'; "" is `from`
+    // itself.
     const Dentry *walk(const Dentry *from, std::string_view path) const;
-    // Read every entry; stops early when asked.  Returns the sum of the name lengths, so that nothing is optimised
-    // away.
+    // Reads every entry, or fewer if `stop` is set.  Returns the sum of the name lengths, so that the compiler removes
+    // nothing.
     uint64_t dump(const std::atomic<bool> &stop) const;
 
-    // ---- updater only.  Each returns false, having changed nothing, where the file system would refuse.
-    // The parent must exist and be a directory, the name must be free.
+    // ---- Called by the updater only.  Each returns false and changes nothing if a file system would refuse. The
+    // parent must exist and be a directory, and the name must be free.
     bool create(const Dentry *from, std::string_view path, bool directory);
-    // A directory must be empty.
+    // Removes an entry.  A directory must be empty.
     bool remove(const Dentry *from, std::string_view path);
-    // Replaces what has the new name, unless that is a directory with children or lies inside what is moved.
+    // Replaces the entry that has the new name, unless that is a directory with children or is inside the moved one.
     bool rename(const Dentry *from, std::string_view old_path, std::string_view new_path);
-    // An entry and all below it.  Returns how many went.
+    // Removes an entry and everything below it.  Returns the number of entries removed.
     std::size_t remove_tree(const Dentry *from, std::string_view path);
-    // How many children a directory has, counted up to a limit, as a listing would.
+    // Returns the number of a directory's children, at most `limit`, counted as a listing would.
     std::size_t list(const Dentry *directory, std::size_t limit) const;
-    // Add below a known parent without looking whether the name is free: for filling from a tree.
+    // Adds an entry without checking that the name is free; for filling the cache from a tree.
     Dentry *add(const Dentry *parent, std::string_view name, bool directory);
 
   private:
     Dentry *find_child(uint32_t parent_id, std::string_view name, uint32_t hash) const;
-    // The directory that would hold the last component, and that component.
+    // Returns the directory that would contain the last component, and that component.
     Dentry *parent_of(const Dentry *from, std::string_view path, std::string_view &last) const;
     Dentry *make(std::string_view name, uint32_t hash, bool directory);
     void publish(Dentry *entry, Dentry *parent);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The two workloads over the dentry cache: the dbench replay with lookups beside it, and the flood.
+// The two workloads on the dentry cache: the dbench replay with lookups beside it, and the flood.
 #include <charconv>
 #include <optional>
 #include <random>
@@ -66,7 +66,7 @@ class DcacheWorkload : public Workload
 class FloodWorkload : public Workload
 {
   public:
-    // Objects that may wait at most, of a back-end that does not push back: some hundred megabytes.
+    // The most objects that may wait in a back-end without a limit of its own; they take some hundred megabytes.
     static constexpr uint64_t bound = 2'000'000;
 
     FloodWorkload(const Peer &peer, const Inputs &inputs, bool push_back)
@@ -75,7 +75,7 @@ class FloodWorkload : public Workload
         fill(dcache_, inputs.tree);
         directory_ = dcache_.add(dcache_.root(), "flood", true);
     }
-    // One operation makes a name and removes it, or looks two names up where the burst is complete.
+    // One operation creates a name and removes it, or looks two names up if the burst is complete.
     void serve(unsigned operations) override
     {
         uint64_t allowed = allowed_.load(std::memory_order_acquire);

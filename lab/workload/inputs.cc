@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Loads what the workloads are made of.
+// Loads the inputs of the workloads.
 #include "workload/inputs.h"
 
 #include <fmt/format.h>
@@ -7,7 +7,8 @@
 namespace lab
 {
 
-// Runs `read` on the default when nothing was named, and falls back to `generate`; a named input must be readable.
+// Runs `read` on the default file if no input was named, and falls back to `generate`.  A named input must be
+// readable.
 template <class Read, class Generate>
 static bool load(const std::string &named, const char *by_default, Read read, Generate generate,
                  std::vector<std::string> &notes, std::string &error)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Finds the real inputs on this machine, or generates stand-ins that say so.
+// Finds the real inputs on this machine, or generates substitutes, which are marked as generated.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ constexpr const char *default_geoip = "/usr/share/tor/geoip";
 
 struct InputOptions {
     std::string
-        tree; // empty: the default, generated where that is missing; "generated"; or a path, which must be there
+        tree; // empty: the default, which is generated if it is missing; "generated"; or a path, which must exist
     std::string loadfile;
     std::string geoip;
     std::size_t max_tree_entries = 200'000;
@@ -24,7 +24,7 @@ struct InputOptions {
     uint64_t seed = 1;
 };
 
-// False with a message where something that was asked for by name cannot be read.  `notes` says what was found.
+// Returns false with a message if a named input cannot be read.  `notes` describes the inputs found.
 bool load_inputs(const InputOptions &options, Inputs &inputs, std::vector<std::string> &notes, std::string &error);
 
 } // namespace lab

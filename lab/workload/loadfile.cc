@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The dbench loadfile parser, and a generated stand-in.
+// The parser of dbench's loadfile, and a generated substitute for the file.
 #include "workload/loadfile.h"
 
 #include <array>
@@ -48,7 +48,7 @@ std::string_view take_word(std::string_view &text)
     return word;
 }
 
-// A quoted path, folded and with forward separators.
+// Parses a quoted path; converts it to lower case and forward slashes.
 bool Parser::take_path(std::string_view &arguments, std::string &path)
 {
     std::size_t open = arguments.find('"');
@@ -62,7 +62,7 @@ bool Parser::take_path(std::string_view &arguments, std::string &path)
     return true;
 }
 
-// False where the path lies above the client's own directory.
+// Returns false if the path is above the client's own directory.
 bool Parser::intern(const std::string &path, uint32_t &index)
 {
     if (path.rfind(client_prefix, 0) != 0)
@@ -203,7 +203,8 @@ bool read_loadfile(const std::string &file_name, Loadfile &loadfile, std::string
 
 Loadfile generate_loadfile(uint64_t seed)
 {
-    // The mix of the recorded stream: one mutation in ten, most of the rest opens and queries, a third of them misses.
+    // The mix of the recorded stream: one operation in ten changes names; most others are opens and queries, a third of
+    // them for names that do not exist.
     Loadfile loadfile;
     std::mt19937_64 random(seed);
     loadfile.paths.emplace_back();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Reads a dbench loadfile: the recorded operations of one file-server client.
 //
-// A line is an operation, its arguments and the status that the recorded server gave:
+// A line is an operation, its arguments, and the status that the recorded server returned:
 //     NTCreateX "\clients\client1\~dmtmp\WORD\HANDOUT.DOC" 0x40 0x2 10005 NT_STATUS_OK
-// Only operations that name a path reach a dentry cache; those on open handles are counted and left out.
+// Only operations that name a path use a dentry cache; operations on open handles are counted and left out.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@ enum class FileOp : uint8_t { create, make_directory, lookup, list, remove, rena
 
 struct FileOperation {
     FileOp op;
-    bool directory;       // create: what is created
+    bool directory;       // create: the new entry is a directory
     uint32_t path;        // index into Loadfile::paths
     uint32_t second_path; // rename: the new name; list: the same as path
 };
 
 struct Loadfile {
-    // Components separated by '/', folded to lower case as the recorded server compares them, without the leading
-    // client prefix: "~dmtmp/word/handout.doc" of every client; "" is the client's own directory.
+    // Components separated by '/', in lower case because the recorded server ignores case, without the client's prefix:
+    // "~dmtmp/word/handout.doc" for every client; "" is the client's own directory.
     std::vector<std::string> paths;
     std::vector<FileOperation> operations;
     std::size_t lines = 0;
     std::size_t handle_operations = 0;
-    std::size_t outside_clients = 0; // path operations above the client's directory, left out
+    std::size_t outside_clients = 0; // path operations above the client's directory, which are left out
 };
 
-// Parse the text of a loadfile.  A line that is neither known nor empty makes the parse fail: false, with `error`
-// naming the line, and `loadfile` as it was.
+// Parses the text of a loadfile.  Lines that are unknown and not empty are errors: then it returns false, `error` names
+// the line, and `loadfile` is unchanged.
 bool parse_loadfile(std::string_view text, Loadfile &loadfile, std::string &error);
 
 // Read and parse a file.
 bool read_loadfile(const std::string &file_name, Loadfile &loadfile, std::string &error);
 
-// A small stream of the same shape, for machines without the recorded one; every use of it is labelled.
+// A small stream with the same mix, for machines without the recorded one; results that use it are marked.
 Loadfile generate_loadfile(uint64_t seed);
 
 } // namespace lab

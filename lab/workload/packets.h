@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Where packets go: random destinations inside real prefixes, a new one after every five packets.
+// Packets' destinations: random addresses inside real prefixes; the destination changes after every five packets.
 #pragma once
 
 #include <cstdint>

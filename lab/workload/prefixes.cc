@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The geoip parser and the longest-prefix lookup.
+// The parser of the geoip file, and the longest-prefix lookup.
 #include "workload/prefixes.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ PrefixTable::PrefixTable(std::vector<Prefix> prefixes) : prefixes_(std::move(pre
     std::sort(prefixes_.begin(), prefixes_.end(), [](const Prefix &a, const Prefix &b) {
         return a.address != b.address ? a.address < b.address : a.length < b.length;
     });
-    // A stack of the prefixes around the current one gives each its enclosing prefix in one pass.
+    // Finds the enclosing prefix of each prefix in one pass, with a stack of the prefixes around the current one.
     enclosing_.assign(prefixes_.size(), -1);
     std::vector<int32_t> around;
     for (std::size_t i = 0; i < prefixes_.size(); i++) {
@@ -54,7 +54,8 @@ void append_range(uint32_t first, uint32_t last, uint16_t next_hop, std::vector<
 {
     uint64_t at = first;
     const uint64_t end = uint64_t{last} + 1;
-    // Each prefix is as large as the alignment of its address and what is left allow: at most 62 rounds.
+    // Each prefix is as large as the alignment of its address and the rest of the range allow: at most 62
+    // iterations.
     while (at < end) {
         unsigned bits = at == 0 ? 32 : static_cast<unsigned>(std::countr_zero(at));
         while ((uint64_t{1} << bits) > end - at)
@@ -123,7 +124,7 @@ std::vector<Prefix> generate_prefixes(std::size_t count, uint64_t seed)
     std::vector<Prefix> prefixes;
     std::mt19937_64 random(seed);
     for (std::size_t i = 0; i < count; i++) {
-        // Between /12 and /24, most of them long, as in a routing table.
+        // Lengths from /12 to /24, most of them long, as in a routing table.
         auto length = static_cast<uint8_t>(24 - std::countr_zero(random() | 1u << 12));
         auto address = static_cast<uint32_t>(random()) & ~uint32_t{0} << (32 - length);
         prefixes.push_back({address, length, static_cast<uint16_t>(random())});

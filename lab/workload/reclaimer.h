@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// How a workload hands over the objects that it unlinked, how it counts them, and how it is pushed back.
+// Passes unlinked objects of a workload to the back-end, counts them, and applies the back-end's limit.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace lab
 class Reclaimer
 {
   public:
-    // `push_back`: honour the back-end's limit, where it has one.
+    // `push_back`: respect the back-end's limit, if there is one.
     explicit Reclaimer(const Peer &peer, bool push_back = false)
         : peer_(&peer), push_back_(push_back && peer.try_retire != nullptr)
     {
@@ -27,10 +27,11 @@ class Reclaimer
         }
         if (!push_back_)
             peer_->retire(head, reclaim);
-        // One writer, the thread that updates; companions read it late, which harms nothing.
+        // One thread writes, the one that updates; others may read an old value, which does no harm.
         queued_.store(queued_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
-    // May the caller unlink one object more?  An object that was refused is kept, and offered again first.
+    // Returns true if the caller may unlink another object.  An object that the back-end refused is kept, and offered
+    // first in this call.
     bool accepts()
     {
         if (refused_ == nullptr)

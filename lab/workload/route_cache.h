@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A route cache: destinations seen lately, in hash chains, made from a static table on a miss and thrown out by garbage
-// collection.
+// A route cache: recently used destinations in hash chains. A miss adds an entry from a static table; garbage
+// collection
+// removes old entries.
 //
-// How readers and updaters keep out of each other's way is the Sync's business, so that the same cache runs under RCU
-// and under locks:
+// The template parameter Sync synchronizes readers and updaters, so that the same cache runs under RCU and under locks:
 //     void read_lock(bucket), read_unlock(bucket)      around a lookup in one chain
 //     void update_lock(bucket), update_unlock(bucket)  around a change of one chain; not nested with the former
-//     void retire(RouteEntry *)                        the entry is unlinked; under the update lock
+//     void retire(RouteEntry *)                        the entry is unlinked; called under the update lock
 //     void visits(RouteEntry *)                        optional: the walk of a lookup has reached the entry
 //     void hold(RouteEntry *), release(RouteEntry *)   optional: a packet's reference, from inside the lookup's section
-//                                                      until the packet has left
+//                                                      until the packet is sent
 #pragma once
 
 #include <rtrcu/rcu.h>
@@ -29,15 +29,15 @@ namespace lab
 
 struct RouteEntry {
     union {
-        RetiredHead head;    // where retire() queues the entry
-        uint64_t references; // where it counts: those of packets
+        RetiredHead head;    // retire() queues the entry by this head
+        uint64_t references; // references of packets, if the Sync counts them
     };
     RouteEntry *next; // written under the update lock, read by all
     uint32_t destination;
-    uint32_t network; // constant after publication, like the rest but last_used
+    uint32_t network; // constant after publication, as all fields except last_used
     uint16_t next_hop;
     uint8_t prefix_length;
-    uint32_t last_used; // any reader, relaxed: the collector's hint
+    uint32_t last_used; // written by any reader, relaxed: a hint for the collector
 };
 
 struct RouteStatistics {
@@ -58,7 +58,7 @@ template <class Sync> class RouteCache
         : table_(table), chains_(std::bit_ceil(buckets), nullptr), gc_threshold_(gc_threshold), sync_(sync)
     {
     }
-    // Frees what is still linked; nobody may read any more.
+    // Frees all linked entries; no thread may read any more.
     ~RouteCache()
     {
         for (RouteEntry *entry : chains_) {
@@ -72,8 +72,8 @@ template <class Sync> class RouteCache
     RouteCache(const RouteCache &) = delete;
     RouteCache &operator=(const RouteCache &) = delete;
 
-    // The next hop for a destination, or -1 where no prefix holds it.  `now` counts anything that grows, in the
-    // caller's unit; entries age by it.  `statistics` are the calling thread's own.
+    // Returns the next hop for a destination, or -1 if no prefix contains it.  `now` is any growing number in the
+    // caller's unit; entries age by it.  `statistics` belong to the calling thread.
     int route(uint32_t destination, uint32_t now, RouteStatistics &statistics)
     {
         const std::size_t bucket = bucket_of(destination);
@@ -104,7 +104,7 @@ template <class Sync> class RouteCache
         return miss(bucket, destination, now, statistics);
     }
 
-    // Throw out what was not used for a while, from a few chains: at most `chains` of them.  Returns how many went.
+    // Removes entries that were not used for a while, from at most `chains` chains.  Returns the number removed.
     std::size_t collect(std::size_t chains, uint32_t now)
     {
         std::size_t removed = 0;
@@ -113,7 +113,7 @@ template <class Sync> class RouteCache
             std::size_t bucket = rover_.fetch_add(1, std::memory_order_relaxed) & (chains_.size() - 1);
             removed += collect_chain(bucket, now, oldest);
         }
-        // Above the threshold entries may grow less old, well below it older again.
+        // Above the threshold entries are removed at a lower age, and well below it at a higher age.
         if (size() > gc_threshold_ && removed < chains && oldest > 1)
             max_age_.store(oldest - (oldest + 15) / 16, std::memory_order_relaxed);
         else if (size() < gc_threshold_ - gc_threshold_ / 8 && oldest < longest_age)
@@ -121,7 +121,7 @@ template <class Sync> class RouteCache
         return removed;
     }
 
-    // Throw out the entry of one destination.  False where there is none.
+    // Removes the entry of one destination.  Returns false if there is none.
     bool remove(uint32_t destination)
     {
         const std::size_t bucket = bucket_of(destination);
@@ -139,7 +139,7 @@ template <class Sync> class RouteCache
         return entry != nullptr;
     }
 
-    // Read every entry.  `reader` is the Sync of the calling thread, which may differ from that of the packets.
+    // Reads every entry.  `reader` is the Sync of the calling thread, which may differ from that of the packets.
     template <class ReaderSync> uint64_t dump(const std::atomic<bool> &stop, ReaderSync &reader)
     {
         uint64_t sum = 0;
@@ -166,7 +166,7 @@ template <class Sync> class RouteCache
         return (destination * uint64_t{0x9e3779b97f4a7c15} >> 40) & (chains_.size() - 1);
     }
 
-    // Apart from the lookup, also for who samples where time goes.
+    // Separate, so that a sampling profiler distinguishes it from the lookup.
     [[gnu::noinline]] int miss(std::size_t bucket, uint32_t destination, uint32_t now, RouteStatistics &statistics)
     {
         const Prefix *prefix = table_.find(destination);
@@ -189,7 +189,7 @@ template <class Sync> class RouteCache
         auto *entry =
             new (memory) RouteEntry{{}, nullptr, destination, prefix.address, prefix.next_hop, prefix.length, now};
         sync_.update_lock(bucket);
-        // Somebody else may have been faster.
+        // another thread may have added the entry first
         bool present = false;
         for (RouteEntry *other = chains_[bucket]; other != nullptr && !present; other = other->next)
             present = other->destination == destination;
@@ -210,7 +210,7 @@ template <class Sync> class RouteCache
         sync_.update_lock(bucket);
         for (RouteEntry **slot = &chains_[bucket]; *slot != nullptr;) {
             RouteEntry *entry = *slot;
-            // Another thread's clock may be a little ahead of ours: then the age is negative.
+            // The clock of another thread may be slightly ahead: then the age is negative.
             const auto age = static_cast<int32_t>(now - rtrcu_load_relaxed(&entry->last_used));
             if (age <= static_cast<int32_t>(oldest)) {
                 slot = &entry->next;

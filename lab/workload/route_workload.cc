@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The route cache as a workload of the event loop: one updater, read under RCU.
+// The route cache as a workload of the event loop: one updater, readers under RCU.
 #include "measure/callback_meter.h"
 #include "workload/packets.h"
 #include "workload/route_cache.h"
@@ -16,7 +16,7 @@ void route_entry_reclaim(RetiredHead *head)
     std::free(reinterpret_cast<RouteEntry *>(head));
 }
 
-// The dumping companion is inside a section of its own already.
+// The sections of the dumping thread, which is already inside one.
 struct InsideSection {
     void read_lock(std::size_t)
     {
@@ -26,7 +26,7 @@ struct InsideSection {
     }
 };
 
-// Sections of the loop, the only updater.
+// The sections of the loop, which is the only updater.
 class LoopSync
 {
   public:
@@ -90,7 +90,7 @@ class RouteWorkload : public Workload
 RouteParameters route_parameters(bool raised_threshold)
 {
     RouteParameters parameters;
-    // Raised: the cache holds every destination, so that it hardly ever changes.
+    // Raised: the cache can hold every destination, so it hardly changes.
     if (raised_threshold) {
         parameters.gc_threshold = parameters.destinations * 2;
         parameters.buckets = parameters.destinations;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Walks a directory tree, or makes one up.
+// Walks a directory tree, or generates one.
 #include "workload/tree.h"
 
 #include <dirent.h>
@@ -41,7 +41,7 @@ static bool is_directory(const std::string &path, const dirent &entry)
     return lstat((path + '/' + entry.d_name).c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// Adds what `directory` holds; its path is root + the names above it.
+// Adds the entries of `directory`, whose path is root + the names above it.
 static int read_directory(const std::string &path, uint32_t directory, std::size_t max_entries, Tree &tree)
 {
     DIR *stream = opendir(path.c_str());
@@ -93,7 +93,8 @@ Tree generate_tree(std::size_t entries, uint64_t seed)
     tree.label = fmt::format("generated tree (seed {})", seed);
     tree.add(0, "", true);
     std::mt19937_64 random(seed);
-    // One entry in ten is a directory, and each goes below a random one: depths and sizes vary as in a real tree.
+    // One entry in ten is a directory, and each is placed below a random one, so that depths and sizes vary as in a
+    // real tree.
     std::vector<uint32_t> directories = {0};
     while (tree.entries.size() < std::max<std::size_t>(entries, 2)) {
         uint32_t parent = directories[random() % directories.size()];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The directory tree that fills the dentry cache: the machine's own, or a generated one that says so.
+// The directory tree that fills the dentry cache: the machine's own, or a generated one that is marked as such.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ struct TreeEntry {
 struct Tree {
     std::string label; // "/usr", or "generated tree (seed 1)"
     bool synthetic = false;
-    bool truncated = false;         // a bound on entries or time ended the walk
-    std::vector<TreeEntry> entries; // a parent comes before its children; entry 0 is the root
+    bool truncated = false;         // the walk ended at a limit on entries or time
+    std::vector<TreeEntry> entries; // parents come before their children; entry 0 is the root
     std::string names;
 
     std::string_view name(std::size_t index) const
     {
         return std::string_view(names).substr(entries[index].name_offset, entries[index].name_length);
     }
-    // Components from below the root, separated by '/'.
+    // Returns the path below the root, with components separated by '/'.
     std::string path(std::size_t index) const;
     uint32_t add(uint32_t parent, std::string_view name, bool directory);
 };
 
-// Walk `root`, breadth first, up to a number of entries and a time.  Directories that may not be read are left out;
-// a root that cannot be read fails with a message that says what to do.
+// Walks `root` breadth first, up to a number of entries and a time.  Directories that may not be read are left out.  If
+// the root cannot be read, it fails with a message that says what to do.
 bool read_tree(const std::string &root, std::size_t max_entries, int64_t max_ns, Tree &tree, std::string &error);
 
 Tree generate_tree(std::size_t entries, uint64_t seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What an event loop serves: a stream of operations on an RCU structure, the same for every back-end.
+// The work of an event loop: a stream of operations on an RCU-protected structure, the same for every back-end.
 #pragma once
 
 #include <atomic>
@@ -21,22 +21,22 @@ class Workload
 {
   public:
     virtual ~Workload() = default;
-    // Serve this many operations.  Loop thread only; enters its own sections.
+    // Executes `operations` operations.  Called by the loop's thread only; it enters its own sections.
     virtual void serve(unsigned operations) = 0;
-    // Read the whole structure; the caller is inside a section.  The long reader of the experiment.
+    // Reads the whole structure while the caller is inside a section.  Used by the experiment's long reader.
     virtual uint64_t dump(const std::atomic<bool> &stop) = 0;
-    // Flood: this many names may go before serve() turns to lookups; none to begin with.  From the reader that holds
-    // the burst together, where there is one.
+    // Flood: this many names may be removed before serve() switches to lookups; 0 at first.  Called by the reader that
+    // collects a burst, if there is one.
     virtual void allow_removals(uint64_t)
     {
     }
-    // Objects retired so far.  Any thread may read it; it may be a little old.
+    // Objects retired so far.  Any thread may read it; the value may be slightly old.
     virtual uint64_t queued() const
     {
         return reclaimer_.queued();
     }
 
-    // Operations that were dropped, since the back-end pushed back or the backlog is beyond all bounds.
+    // Operations dropped because the back-end was at its limit, or because the backlog was too large.
     virtual uint64_t dropped() const
     {
         return 0;
@@ -52,7 +52,7 @@ class Workload
     Section section_;
 };
 
-// What was read from the machine, once, by the parent of all variants.
+// The inputs that the parent of all variants read from the machine, once.
 struct Inputs {
     Tree tree;
     Loadfile loadfile;
@@ -65,20 +65,20 @@ struct Inputs {
 
 struct RouteParameters {
     std::size_t buckets = 4096;
-    std::size_t gc_threshold = 4096;  // entries above which the cache collects
-    std::size_t destinations = 65536; // how many addresses the packets go to
+    std::size_t gc_threshold = 4096;  // number of entries above which the cache collects garbage
+    std::size_t destinations = 65536; // number of different addresses to which packets go
 };
 RouteParameters route_parameters(bool raised_threshold);
 
 // 32 clients replay the recorded stream; after every three operations a path of the machine's own tree is looked up.
 std::unique_ptr<Workload> make_dcache_workload(const Peer &peer, const Inputs &inputs, uint64_t seed);
-// Packets to random destinations, a new one after every 5, through a route cache.
+// Packets to random destinations through a route cache; the destination changes after every 5.
 std::unique_ptr<Workload> make_route_workload(const Peer &peer, const Inputs &inputs, const RouteParameters &parameters,
                                               uint64_t seed);
-// The two together, in each event.
+// The operations of both workloads, half of each event for each.
 std::unique_ptr<Workload> make_both_workload(const Peer &peer, const Inputs &inputs, const RouteParameters &parameters,
                                              uint64_t seed);
-// Denial of service: names made and removed in the dentry cache as fast as the loop's share of the CPU allows.
+// Denial of service: names are created and removed in the dentry cache as fast as the loop's share of the CPU permits.
 // `push_back`: while the back-end is at its limit, operations are dropped.
 std::unique_ptr<Workload> make_flood_workload(const Peer &peer, const Inputs &inputs, bool push_back);
 

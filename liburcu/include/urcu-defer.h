@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Callbacks without a head, by the header's older name.
+/* defer_rcu(), under the older name of its header.
  */
 #include <urcu/defer.h>

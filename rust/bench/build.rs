@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The C library once more, with its own names, and the reader loops in C that stand beside those in Rust.
+//! Builds the C library once more, with its own names, and the C reader loops that are compared with those in Rust.
 
 use std::path::{Path, PathBuf};
 

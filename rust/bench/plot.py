@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Charts of what `service` and `deadline` print: one dot a round, a bar for the median.
+"""Draws charts of the output of `service` and `deadline`: a dot for each round, a bar for the median.
 
 usage: plot.py RESULTS.jsonl FOLDER
 """

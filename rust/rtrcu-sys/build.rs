@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Build the C library out of `vendor/` as a copy that is this crate's alone.
+//! Builds the C library from `vendor/` as a private copy of this crate.
 //!
 //! `vendor/src` and `vendor/include` are the project's own `src/` and `include/`: links in its repository, files in a
 //! package. Each global name of the objects gets the prefix of this crate's version, so that the copy meets neither
@@ -17,19 +17,23 @@ fn main() {
     if rustc_minor() >= 87 {
         println!("cargo::rustc-cfg=rtrcu_asm_goto");
     }
-    // Miri runs no C: there a model of the library in Rust takes its place.
+    // Miri runs no C; under Miri a model of the library in Rust replaces it.
     if env::var_os("CARGO_CFG_MIRI").is_some() || env::var_os("DOCS_RS").is_some() {
         return;
     }
     let os = env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
     let arch = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
-    if os != "linux" || !matches!(arch.as_str(), "x86_64" | "aarch64") {
-        panic!("rtrcu needs Linux on x86-64 or aarch64; this is {os} on {arch}");
+    let bits = env::var("CARGO_CFG_TARGET_POINTER_WIDTH").unwrap_or_default();
+    let endian = env::var("CARGO_CFG_TARGET_ENDIAN").unwrap_or_default();
+    if os != "linux" || endian != "little" || bits != "64" {
+        // Cargo prints this and stops. A panic or a compile_error!() would print more than the sentence.
+        println!("cargo::error=rtrcu needs Linux on a 64-bit little-endian processor; this is {os} on {arch}");
+        return;
     }
     build();
 }
 
-/// The second number of the compiler's version.
+/// Returns the minor number of the compiler's version.
 fn rustc_minor() -> u32 {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = std::process::Command::new(rustc).arg("--version").output();
@@ -41,7 +45,7 @@ fn build() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let vendor = root.join("vendor");
-    // Through a link the time of the files behind it counts, so each is named.
+    // Cargo does not follow links to see changes of files, so each file is named.
     let mut sources = Vec::new();
     for folder in ["src", "include"] {
         walk(&vendor.join(folder), &mut |file| {
@@ -65,16 +69,19 @@ fn build() {
         .opt_level(2)
         .pic(true)
         .define("_GNU_SOURCE", None)
-        .define("RTRCU_NOTE_TYPE", "0x7270") // a private copy, which may stand beside others
-        .define("RTRCU_STACK_KB", "2048") // for drops: as std's threads have
+        .define("RTRCU_NOTE_TYPE", "0x7270") // a private copy, which other copies in the process do not disturb
+        .define("RTRCU_STACK_KB", "2048") // drops run on library threads and need as much stack as on std's threads
         .flag("-fvisibility=hidden")
-        .flag("-fno-omit-frame-pointer") // which the stack below a message follows
-        .flag("-momit-leaf-frame-pointer")
-        .flag_if_supported("-fstack-clash-protection") // safe code calls it on stacks that are nearly full
-        .flag("-fno-lto") // the objects' names are changed below
+        .flag("-fno-omit-frame-pointer") // stacks in messages follow frame pointers
+        .flag_if_supported("-momit-leaf-frame-pointer")
+        .flag_if_supported("-fstack-clash-protection") // safe code may call the library on a stack that is nearly full
+        .flag("-fno-lto") // the objects' names are changed below, which needs machine code
         .warnings(false);
     if env::var_os("CARGO_FEATURE_CHECKS").is_some() {
         compiler.define("RTRCU_DEBUG", "1");
+    }
+    if env::var_os("CARGO_FEATURE_DYLIB").is_some() {
+        compiler.define("RTRCU_DYNAMIC_TLS", None);
     }
     let objects = compiler.compile_intermediates();
 
@@ -91,7 +98,7 @@ fn build() {
     println!("cargo::rustc-link-lib=dl");
 }
 
-/// Every file below `folder`.
+/// Calls `seen` for every file below `folder`.
 fn walk(folder: &Path, seen: &mut dyn FnMut(&Path)) {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     for entry in entries {
@@ -104,14 +111,14 @@ fn walk(folder: &Path, seen: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// Give each name that one of the objects defines the prefix, in all of them; returns the new objects.
+/// Gives the prefix to each name that one of the objects defines, in all objects. Returns the new objects.
 fn rename_all(objects: &[PathBuf], prefix: &str, out: &Path) -> Vec<PathBuf> {
     let mut contents: Vec<Object> = objects.iter().map(|path| Object::read(path)).collect();
     let mut defined = HashSet::new();
     for object in &contents {
         defined.extend(object.globals().filter(|symbol| symbol.is_defined).map(|symbol| symbol.name));
     }
-    // What sanitizers add to each object is shared between objects, ours or not, by its name.
+    // Names that sanitizers add to each object are shared with objects of other libraries, so they stay.
     defined.retain(|name| !name.starts_with(b"__"));
     let mut renamed = Vec::new();
     for (object, path) in contents.iter_mut().zip(objects) {
@@ -123,13 +130,13 @@ fn rename_all(objects: &[PathBuf], prefix: &str, out: &Path) -> Vec<PathBuf> {
     renamed
 }
 
-/// A 64-bit little-endian ELF object: all that is looked at is its table of symbols, so whatever else a compiler puts
-/// into objects stays as it is.
+/// A 64-bit little-endian ELF object: only its symbols and their names are read and changed, so all other contents stay
+/// as the compiler wrote them.
 struct Object {
     data: Vec<u8>,
-    /// Where the symbols are, and how many bytes.
+    /// The position and the size of the symbols.
     symbols: (usize, usize),
-    /// Where the header of the section with their names is.
+    /// The position of the header of the section with their names.
     names_header: usize,
 }
 
@@ -172,7 +179,7 @@ impl Object {
         })
     }
 
-    /// The names move to the end of the file, the new ones behind the old.
+    /// Appends all names at the end of the file: the old ones, then the new ones.
     fn prefix(&mut self, chosen: &HashSet<Vec<u8>>, prefix: &str) {
         let (at, bytes) = (self.number::<8>(self.names_header + 0x18), self.number::<8>(self.names_header + 0x20));
         let mut names = self.data[at..at + bytes].to_vec();

@@ -2,15 +2,16 @@
 /* The native domain, the list of the others, and the public entry points: the only room with a mutable variable of
  * file scope.
  *
- * Knows: everything below.  Performs the actions that lower rooms return.
+ * Knows: everything below.  Carries out the actions that lower rooms return.
  */
 #ifndef RTRCU_API_API_H
 #define RTRCU_API_API_H
 
 #include "urcu/urcu.h"
 #include "driver/driver.h"
+#include "srcu/srcu.h"
 
-/* How a leaf is laid out: what each room keeps of it, in one piece. */
+/* Layout of a leaf: each room's part, in one piece. */
 struct domain_leaf {
     struct reader_leaf reader;
     struct parked_leaf parked;
@@ -19,7 +20,7 @@ struct domain_leaf {
     struct turn_leaf turn;
 };
 
-/* The rooms that wait, wake and make threads, side by side. */
+/* The rooms that wait, wake and create threads. */
 struct domain_drive {
     struct work work;
     struct turn turn;
@@ -27,34 +28,50 @@ struct domain_drive {
     struct driver driver;
 };
 
-/* What liburcu-cds asks for around forks. */
+/* Fork hooks requested by liburcu-cds. */
 struct domain_hooks {
-    struct rtrcu_fork_hooks *hooks; /* atomic: of the first that asked */
-    uint32_t count;                 /* atomic: of hash tables; written under the configuration's lock */
+    struct rtrcu_fork_hooks *hooks; /* atomic: of the first caller */
+    uint32_t count;                 /* atomic: number of hash tables; written under the configuration's lock */
     uint32_t armed;                 /* atomic */
 };
 
 struct domain {
     uint32_t initialized;
     int32_t message_error;      /* not 0: there is no key for it, and refusals are explained on standard error alone */
-    unsigned int message_key;   /* of each thread's last config_message */
-    void (*exit_handler)(void); /* atomic: of threads that end inside a section, or NULL */
-    struct complaint refused;   /* configurations */
+    unsigned int message_key;   /* key of each thread's last refusal */
+    void (*exit_handler)(void); /* atomic: called for threads that exit inside a section, or NULL */
+    struct complaint refused;   /* refused configurations */
     struct complaint unserved_polls; /* polls that no thread of the library serves */
-    int32_t fence_error; /* why membarrier was refused when fences were chosen last, 0 = it was not, or not asked */
+    uint32_t unblocked;              /* atomic: 1: a caller that backpressure=block could not hold up was reported */
+    int32_t fence_error;             /* error of membarrier when fences were last chosen, 0 = none, or not called */
     struct config config;
-    struct lock config_lock; /* changing it */
+    struct lock config_lock; /* one change at a time */
     struct reader_registry registry;
     struct gp gp;
     struct callback cb;
     struct watch watch;
     struct domain_drive drive;
     struct urcu urcu; /* the domains of other flavours */
+    struct srcu srcu; /* state shared by the domains that the program defines */
     struct domain_hooks hooks;
     struct domain_leaf first_leaf;
 };
 
 extern struct domain rtrcu_domain;
+
+/* For higher rooms: the native domain's grace periods, readers and threads. */
+static inline struct gp *api_gp(void)
+{
+    return &rtrcu_domain.gp;
+}
+static inline struct reader_registry *api_registry(void)
+{
+    return &rtrcu_domain.registry;
+}
+static inline struct work *api_work(void)
+{
+    return &rtrcu_domain.drive.work;
+}
 
 /* Idempotent; runs before main, or earlier if a constructor of the program reads first. */
 void api_init(void);
@@ -65,21 +82,30 @@ void api_drive_init(struct domain_drive *drive, const struct config *config, str
                     struct watch *watch);
 void api_drive_after_fork_child(struct domain_drive *drive, struct plat_tid old_thread_id);
 void api_drive_stats(const struct domain_drive *drive, struct rtrcu_stats *stats);
-/* What these rooms tell other processes. */
+/* Fields that these rooms show to other processes. */
 extern const struct inspect_table api_drive_table;
 
-/* What rtrcu_config_error() says from now on in this thread: @why, NULL = nothing. */
+/* Set the result of rtrcu_config_error() for this thread: @why, NULL = no error. */
 void api_message_keep(const struct config_message *why);
-/* The calling thread leaves the registry; @exiting: it ends. */
+/* Unregister the calling thread; @exiting: it exits. */
 void api_leave(bool exiting);
 
-/* The public function that is running, and the address in its call, by which a debugger finds the line. */
+/* The public function in progress, and its call site, from which a debugger finds the line. */
 #define API_CALL(called) ((struct reader_call){.name = called, .from = (uintptr_t)__builtin_return_address(0) - 1})
 
-/* A call that waits: quiescent-state threads are offline meanwhile.  Returns whether to come back online. */
+/* Begin a call that waits: a quiescent-state thread goes offline meanwhile.  Returns whether it must come back
+ * online. */
 bool api_wait_begin(struct reader_call call);
 void api_wait_end(bool was_online);
-/* After defer_rcu(): where many callbacks of the calling thread are pending, wait up to 100 ms for fewer. */
+/* As api_wait_begin(), for a call that waits for readers of other domains: sections of the native domain may be
+ * open. */
+bool api_go_offline(void);
+/* May this thread take short locks of the library here?  Not in a handler that interrupted the library, nor on a
+ * deadline thread. */
+bool api_may_lock(void);
+/* Report that a null function was passed to @call. */
+void api_refuse_callback(const char *call);
+/* After defer_rcu(): if many callbacks of the calling thread are pending, wait up to 100 ms for fewer. */
 void api_bound_deferred(void);
 
 #endif

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where a thread and a process begin: the thread-local block, and the domain's start before main().
+/* Start of a thread and of a process: the thread-local block, and the domain's initialisation before main().
  *
- * The explorer has threads and starts of its own, and leaves this file out.
+ * The explorer starts threads and processes by itself, and leaves this file out.
  * tested by: test/api/readers.cc
  */
 #include "api/api.h"
 
-__thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec"))) = {
+__thread struct rtrcu_thread rtrcu_self RTRCU_TLS = {
     .word = RTRCU_WORD_INITIAL,
     .flag = RTRCU_FLAG_INITIAL,
 };
+
+/* For inline readers on a processor for which detail/reader.h has no assembly. */
+__attribute__((noinline)) struct rtrcu_thread *rtrcu_self_pointer(void)
+{
+    return &rtrcu_self;
+}
 
 __attribute__((constructor(101))) static void init_before_main(void)
 {

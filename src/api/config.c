@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Settings as programs see them: structs of older and newer programs, one field by its name, why it was refused.
+/* The public settings calls: structs of older and newer programs, one field by name, the reason of a refusal.
  *
  * tested by: test/api/config.cc
  */
@@ -17,9 +17,10 @@ int rtrcu_config_set(struct rtrcu_config *config, const char *name, const char *
     return error;
 }
 
-/* ---- across the border: structs of older and newer programs ---- */
+/* ---- structs of older and newer programs ---- */
 
-/* As much as the program's struct of @size bytes has room for; what the library does not know is zeroed. */
+/* Copy as much as the program's struct of @size bytes has room for; fields that the library does not know are
+ * zeroed. */
 static void give(struct rtrcu_config *config, uint32_t size, const struct rtrcu_config *whole)
 {
     uint32_t known = size < sizeof(*whole) ? size : (uint32_t)sizeof(*whole);
@@ -43,8 +44,8 @@ void rtrcu_config_get_sized(struct rtrcu_config *config, uint32_t size)
     give(config, size, config_now(&rtrcu_domain.config));
 }
 
-/* ---- why it was refused: kept for each thread apart, and not in its static storage, which every thread of every
- * program pays for ---- */
+/* ---- the reason of a refusal: stored per thread in allocated memory, because static thread-local storage would cost
+ * memory in every thread of every program ---- */
 
 void api_message_keep(const struct config_message *why)
 {
@@ -55,7 +56,7 @@ void api_message_keep(const struct config_message *why)
 
     struct config_message *kept = plat_thread_own(domain->message_key);
 
-    /* An entry point leaves errno alone, which malloc() may change. */
+    /* An entry point preserves errno, which malloc() may change. */
     int saved = errno;
     if (!kept && why) {
         kept = malloc(sizeof(*kept));

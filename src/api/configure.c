@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Putting a configuration into force, counters, version.
+/* Applying a configuration; statistics; version.
  *
  * tested by: test/api/config.cc
  */
@@ -16,7 +16,7 @@ const char *rtrcu_version(void)
     return VERSION(RTRCU_VERSION_MAJOR, RTRCU_VERSION_MINOR, RTRCU_VERSION_PATCH);
 }
 
-/* From light to full fences or back, with both cranks held, so that no grace period is between fence and scan. */
+/* Switch between light and full fences, with both gp locks held, so that no grace period is between fence and scan. */
 static int change_fences(struct domain *domain, int32_t wanted, struct config_message *why)
 {
     struct reader_registry *registry = &domain->registry;
@@ -24,7 +24,8 @@ static int change_fences(struct domain *domain, int32_t wanted, struct config_me
 
     if (wanted == RTRCU_MEMBARRIER_OFF && !full) {
         reader_fences_switch(registry);
-        (void)turn_fence(&domain->drive.turn); /* confirms now, or the next grace period does */
+        (void)turn_fence(&domain->drive.turn); /* the switch is confirmed here or, if that fails, in the next grace
+                                                  period */
     }
 
     if (wanted != RTRCU_MEMBARRIER_OFF && full) {
@@ -42,7 +43,7 @@ static int change_fences(struct domain *domain, int32_t wanted, struct config_me
     return 0;
 }
 
-/* Policy krcud promises its daemons: that one cannot be made is said before it is in force. */
+/* Policy krcud guarantees its daemons, so it is refused if one cannot be created. */
 static int start_daemons(struct domain *domain, const struct rtrcu_config *config, const struct plat_thread_attr *attr,
                          struct config_message *why)
 {
@@ -52,7 +53,7 @@ static int start_daemons(struct domain *domain, const struct rtrcu_config *confi
     int error = serve_daemon_start_all(&domain->drive.serve, config, attr);
     if (error)
         snprintf(why->text, sizeof(why->text),
-                 "policy krcud: a daemon cannot be made (error %d); raise the limit of threads, or set bhlimit to 0",
+                 "policy krcud: a daemon cannot be created (error %d); raise the limit of threads, or set bhlimit to 0",
                  -error);
     return error;
 }
@@ -75,14 +76,17 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
     turn_gp_lock(turn_gp_state(&drive->turn, GP_NORMAL));
     turn_gp_lock(turn_gp_state(&drive->turn, GP_EXPEDITED));
 
-    /* Held for a moment only, behind the wait for the cranks: a thread that registers waits for it. */
+    /* The driver's thread is held only for a moment, after the wait for the gp locks: a thread that registers waits for
+     * it. */
     bool changes_driver = config->driver != config_now(&domain->config)->driver;
     bool may = !changes_driver || work_driver_hold(&drive->work);
     error = may ? change_fences(domain, config->membarrier, why) : -EINVAL;
 
     if (!error) {
         config_change(&domain->config, copy);
-        callback_check_again_all(&domain->cb); /* owners look at their limits now and then, after a change at once */
+        callback_bound_judge(&domain->cb);
+        callback_check_again_all(&domain->cb); /* owners check their limits at intervals; after a change they check at
+                                                  their next call */
         work_driver_change(&drive->work, driver_of(config->driver), attr);
     } else if (!may) {
         snprintf(why->text, sizeof(why->text),
@@ -97,7 +101,7 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
     return error;
 }
 
-/* What the program does not know keeps the value in force. */
+/* Fields that the program does not know keep the value in force. */
 static int take(const struct rtrcu_config *config, struct rtrcu_config *whole, struct config_message *why)
 {
     if (config->size < offsetof(struct rtrcu_config, boost)) {

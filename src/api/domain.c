@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The domain: its memory, its beginning, and what a fork does to it.
+/* The domain: its memory, its initialisation, and its fork handlers.
  *
  * tested by: test/api/fork.cc
  */
@@ -10,9 +10,9 @@
 
 struct domain rtrcu_domain;
 
-/* The note that leads other processes to the block of inspect.c: here, in an object that every program with the library
- * has.  Name, type and contents: the version of the note, and how far behind the offset's own place the block lies.
- * The linker computes it, so that it holds wherever the object is loaded, and whatever is stripped from it. */
+/* The note that leads other processes to the block of inspect.c.  It is here, in an object that every program with the
+ * library has.  Name, type and contents: the version of the note, and the distance from that field to the block. The
+ * linker computes it, so it is right at any load address, and after stripping. */
 __asm__(".pushsection .note.rtrcu.inspect, \"a\", %note\n"
         "    .balign 4\n"
         "    .long 6, 16, 0x7269\n"
@@ -25,7 +25,9 @@ __asm__(".pushsection .note.rtrcu.inspect, \"a\", %note\n"
 void api_leave(bool exiting)
 {
     struct reader_record *record = reader_self();
-    callback_rt_awake(&rtrcu_domain.cb, false); /* what was awake goes with the thread */
+    callback_rt_awake(&rtrcu_domain.cb, false); /* the thread's rcu_rt_awake() state ends with it */
+    if (record)
+        serve_ready_close(record);
     turn_perform(&rtrcu_domain.drive.turn, section_leave(&rtrcu_domain.gp, exiting));
 
     if (record)
@@ -48,18 +50,24 @@ static void on_thread_exit(void *self)
         work_main_ends(&rtrcu_domain.drive.work);
 }
 
-/* The main thread has the hook whether it reads or not: when it ends, its process may go on. */
+/* The main thread has the hook even if it never reads: when it exits, the process may continue. */
 static void arm_main(struct domain *domain)
 {
     if (plat_thread_is_main())
         (void)reader_exit_reserve(&domain->registry);
 }
 
-/* The fork would wait for a lock of these ranks, which the interrupted call holds. */
+/* Ranks of the locks that a thread may hold between its fork handlers.  A signal handler that forks then would wait for
+ * them for ever. */
 #define FORK_LOCKS (UINT32_MAX << LOCK_RANK_QUEUES)
 
+/* A fork in a handler that interrupted a call of the library tears its child, which is not repaired: nothing is locked
+ * for it, and nothing waits. */
 static void on_fork_prepare(void)
 {
+    if (call_is_open())
+        return;
+
     if (lock_any_held(FORK_LOCKS))
         plat_die("rtrcu: thread %u: fork() in a signal handler that interrupted the library; use _Fork() there\n",
                  lock_thread_number());
@@ -68,38 +76,36 @@ static void on_fork_prepare(void)
     urcu_pause(&rtrcu_domain.urcu);
     serve_before_fork(&rtrcu_domain.drive.serve);
     urcu_before_fork(&rtrcu_domain.urcu);
+    srcu_before_fork(&rtrcu_domain.srcu);
 }
 
 static void on_fork_parent(void)
 {
+    if (call_is_open())
+        return;
+
     CALL_SCOPE();
+    srcu_after_fork_parent(&rtrcu_domain.srcu);
     urcu_after_fork_parent(&rtrcu_domain.urcu);
     serve_after_fork_parent(&rtrcu_domain.drive.serve);
     urcu_resume(&rtrcu_domain.urcu);
 }
 
-/* A torn child may only exec(): nothing is repaired, but its thread must not wait for ever. */
-static void end_waits(struct domain *domain)
-{
-    lock_reset(&domain->config_lock);
-    turn_end_waits(&domain->drive.turn);
-    serve_end_waits(&domain->drive.serve);
-    urcu_end_waits(&domain->urcu);
-}
-
-/* The forking thread is the child's only one.  Threads are made again when first needed, not here. */
+/* The forking thread is the child's only one.  Library threads are created again when first needed, not here. */
 static void on_fork_child(void)
 {
     struct domain *domain = &rtrcu_domain;
     sigset_t blocked;
-    if (call_after_fork_child()) {
-        end_waits(domain);
+    if (call_after_fork_child()) { /* its thread must not wait for ever */
+        lock_end_wait();
+        turn_end_waits(&domain->drive.turn);
         return;
     }
 
     plat_signals_block(&blocked);
     struct plat_tid old_thread_id = lock_after_fork_child();
-    if (reader_self_is(READER_STATE_OURS)) /* what it starts, and its own children, have the mask of the program */
+    if (reader_self_is(READER_STATE_OURS)) /* processes that it starts, and its own children, have the signal mask of
+                                              the program */
         blocked = work_attr(&domain->drive.work)->signals;
     reader_self_clear(READER_STATE_OURS);
 
@@ -111,6 +117,7 @@ static void on_fork_child(void)
     watch_after_fork_child(&domain->watch);
     api_drive_after_fork_child(&domain->drive, old_thread_id);
     urcu_after_fork_child(&domain->urcu, old_thread_id);
+    srcu_after_fork_child(&domain->srcu, old_thread_id);
 
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
@@ -163,6 +170,8 @@ void api_init(void)
     watch_init(&domain->watch, &domain->config, &domain->gp, &domain->cb);
     api_drive_init(&domain->drive, &domain->config, &domain->gp, &domain->cb, &domain->watch);
     urcu_init(&domain->urcu, &domain->config, &domain->registry, &domain->watch, &domain->drive.work);
+
+    srcu_init(&domain->srcu, &domain->config, &domain->cb, &domain->watch, &domain->drive.work);
 
     choose_fences(domain);
 

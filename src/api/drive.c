@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The rooms that wait: their beginning, what a fork does to them, and what they tell.
+/* The rooms that wait: initialisation, fork, and the fields that they show to other processes.
  *
  * tested by: test/api/fork.cc
  */

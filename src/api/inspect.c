@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The block that other processes read; the note that leads to it is the domain's.  docs/inspect.md has the format.
+/* The block that other processes read; the note that leads to it is in domain.c.  docs/inspect.md has the format.
  *
  * tested by: test/inspect/look.cc
  */
 #include "api/api.h"
 
-/* Read by other processes: what stands here is frozen, and grows only at the end, which `bytes` then says. */
+/* Read by other processes: its layout is frozen, and grows only at the end, as `bytes` then shows. */
 struct inspect_block {
     char magic[8];
     uint32_t version;
     uint32_t bytes;
-    uint32_t field_bytes; /* of an entry of a table */
+    uint32_t field_bytes; /* size of an entry of a table */
     uint32_t tables;
-    const struct inspect_table *table[8]; /* so many as `tables` says */
-    const struct domain *const *domain;   /* where the address of the first domain stands */
-    uint64_t seq_first, seq_step;         /* of the sequences of grace periods */
-    char library[16];                     /* its version */
+    const struct inspect_table *table[8]; /* `tables` of them are used */
+    const struct domain *const *domain;   /* address of the pointer to the first domain */
+    uint64_t seq_first, seq_step;         /* of grace-period sequences */
+    char library[16];                     /* version of the library */
 };
 
 #define BLOCK_FIELD(field, at) static_assert(offsetof(struct inspect_block, field) == (at), "docs/inspect.md: " #field)
@@ -35,6 +35,7 @@ static const struct inspect_field fields[] = {
     INSPECT_FIELD("domain.watch", struct domain, watch),
     INSPECT_FIELD("domain.drive", struct domain, drive),
     INSPECT_FIELD("domain.adopt", struct domain, urcu),
+    SRCU_INSPECT(struct domain, srcu),
 };
 
 static const struct inspect_table domain_inspect_table = INSPECT_TABLE(fields);

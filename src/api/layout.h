@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Layouts and numbers that programs are compiled against: changing one breaks every program that is installed.
+/* Layouts and numbers compiled into programs: changing one breaks every installed program.
  *
- * A struct may grow at its end, as far as its comment says so: then the size here grows too.
+ * A struct whose comment permits it may grow at its end; then the size here grows too.
  */
 #ifndef RTRCU_API_LAYOUT_H
 #define RTRCU_API_LAYOUT_H
@@ -15,8 +15,8 @@
     static_assert(offsetof(struct type, field) == (at), "installed: place of " #type "." #field)
 #define LAYOUT_NUMBER(name, number) static_assert((name) == (number), "installed: number of " #name)
 
-/* The inline fast paths have the word and the flag at these places; heads and links lie in programs' memory. */
-LAYOUT_SIZE(rtrcu_thread, 120);
+/* The inline fast paths expect the word and the flag at these offsets; heads and links are in programs' memory. */
+LAYOUT_SIZE(rtrcu_thread, 168);
 LAYOUT_FIELD(rtrcu_thread, word, 0);
 LAYOUT_FIELD(rtrcu_thread, flag, 4);
 LAYOUT_FIELD(rtrcu_thread, record, 16);
@@ -26,6 +26,8 @@ LAYOUT_FIELD(rtrcu_thread, bare_base, 88);
 LAYOUT_FIELD(rtrcu_thread, entered_ns, 96);
 LAYOUT_FIELD(rtrcu_thread, waits_in, 104);
 LAYOUT_FIELD(rtrcu_thread, waits_from, 112);
+LAYOUT_FIELD(rtrcu_thread, waits_at, 120);
+LAYOUT_FIELD(rtrcu_thread, system_calls, 128);
 LAYOUT_SIZE(rcu_head, 16);
 LAYOUT_FIELD(rcu_head, next, 0);
 LAYOUT_FIELD(rcu_head, func, 8);
@@ -36,12 +38,14 @@ LAYOUT_FIELD(rcu_task, name, 40);
 LAYOUT_FIELD(rcu_task, where, 56);
 LAYOUT_FIELD(rcu_task, mounted, 68);
 LAYOUT_FIELD(rcu_task, outer_base, 72);
-LAYOUT_SIZE(rtrcu_config, 216);
+LAYOUT_SIZE(rtrcu_config, 232);
 LAYOUT_FIELD(rtrcu_config, size, 0);
 LAYOUT_FIELD(rtrcu_config, boost, 28);
 LAYOUT_FIELD(rtrcu_config, budget_ns, 80);
 LAYOUT_FIELD(rtrcu_config, krcud_when, 120);
 LAYOUT_FIELD(rtrcu_config, cpus, 136);
+LAYOUT_FIELD(rtrcu_config, gp_rtprio, 216);
+LAYOUT_FIELD(rtrcu_config, qmax_process, 224);
 LAYOUT_SIZE(rtrcu_stats, 632);
 LAYOUT_FIELD(rtrcu_stats, size, 0);
 LAYOUT_FIELD(rtrcu_stats, gp_completed, 8);

@@ -12,9 +12,9 @@ void rtrcu_read_lock_slow(void)
     section_lock_slow(&rtrcu_domain.gp);
 }
 
-/* A driver without a thread works where the program's threads are outside and may take a moment: never in an unlock,
- * which is wait-free, and never on a deadline thread, which would wait for a lock of somebody else's.  @asked: so does
- * one whose thread is not to be had now. */
+/* A driver without a thread works in calls of program threads that are outside and may take a moment: never in an
+ * unlock, which is wait-free, and never in a deadline thread, which might wait for another thread's lock.  With @asked,
+ * a driver whose thread cannot be created now works here too. */
 static bool step(struct serve_call_budget *call_budget, bool asked)
 {
     bool may_work = section_nesting() == 0 && !lock_any_held(UINT32_MAX) && !reader_self_is(READER_STATE_DEADLINE);
@@ -23,8 +23,8 @@ static bool step(struct serve_call_budget *call_budget, bool asked)
     return may_work;
 }
 
-/* Half of the time of a call that runs callbacks is for those of others, where nobody else may be; returns what is left
- * of it for the thread's own, as callback_invoke_own() takes it. */
+/* Run callbacks of other threads for half of the call's time, if no library thread serves them.  Returns the time that
+ * is left for the thread's own callbacks, as callback_invoke_own() takes it. */
 static int64_t step_within(int64_t budget_ns, bool asked)
 {
     int64_t whole_ns = budget_ns ? budget_ns : config_now(&rtrcu_domain.config)->budget_ns;
@@ -58,8 +58,8 @@ void rtrcu_read_unlock_bh(void)
     rcu_read_unlock();
 }
 
-/* Owner policies invoke here. */
-static uint64_t invoke_own(int64_t budget_ns)
+/* With a policy by which owners run callbacks, invoke those of the calling thread. */
+static struct callback_own invoke_own(int64_t budget_ns)
 {
     struct domain_drive *drive = &rtrcu_domain.drive;
     struct reader_record *record = reader_self();
@@ -69,36 +69,68 @@ static uint64_t invoke_own(int64_t budget_ns)
     if (own.punted && !deadline_thread)
         (void)serve_daemon_enqueue(&drive->serve, record, serve_cpu_of(&drive->serve, record), true);
 
-    if (own.wanted) /* a daemon had come for what is left; a deadline thread leaves that to the tick */
+    if (own.wanted) /* a daemon found the claim meanwhile; a deadline thread leaves the notification to the tick */
         work_driver_wake(&drive->work, true);
 
     if (record != reader_self())
-        serve_release_slot(record); /* a callback has unregistered the thread, which had the queue in its hands then */
+        serve_release_slot(record); /* a callback has unregistered the thread while it held the queue's claim */
 
     if (own.done && !deadline_thread)
         serve_progress(&drive->serve);
-    return own.done;
+    return own;
 }
 
 void rtrcu_quiescent_state_slow(void)
 {
     CALL_SCOPE();
     turn_perform(&rtrcu_domain.drive.turn, section_quiescent_slow(&rtrcu_domain.gp));
-    invoke_own(step_within(0, false));
-    callback_request_owner(&rtrcu_domain.cb); /* the budget left some: come back at the next quiescent state */
+    (void)invoke_own(step_within(0, false));
+    callback_request_owner(&rtrcu_domain.cb); /* the budget left some: continue at the next quiescent state */
+}
+
+/* A call inside a section or a callback runs nothing, and leaves the thread's ready descriptor as it is. */
+static void settle_ready(const struct callback_own *own)
+{
+    struct reader_record *record = reader_self();
+    if (record && section_nesting() == 0 && !reader_self_is(READER_STATE_CALLBACK))
+        serve_ready_settle(record, own->stuck);
 }
 
 unsigned long rtrcu_process_callbacks(int64_t budget_ns)
 {
     CALL_SCOPE();
-    return (unsigned long)invoke_own(step_within(budget_ns, true));
+    struct callback_own own = invoke_own(step_within(budget_ns, true));
+    settle_ready(&own);
+    return (unsigned long)own.done;
 }
 
-/* By a thread that has come online. */
+int rtrcu_ready_fd(void)
+{
+    CALL_SCOPE();
+    api_init();
+
+    bool ours = reader_self_is(READER_STATE_OURS); /* a thread of the library: it runs callbacks of other threads, and
+                                                      has none */
+    if (ours || !callback_owner_runs(&rtrcu_domain.cb) || !work_driver_has_thread(&rtrcu_domain.drive.work))
+        return -ENOTSUP;
+
+    int error = reader_self() ? 0 : rtrcu_register_thread(0);
+    return error ? error : serve_ready_open(reader_self());
+}
+
+/* Called by a thread that has come online. */
 static void after_online(void)
 {
     work_driver_online(&rtrcu_domain.drive.work);
     callback_request_owner(&rtrcu_domain.cb);
+}
+
+/* Wake the library's threads for a new deadline thread: they may sleep without a timeout, and a deadline thread does
+ * not wake them. */
+static void wake_for_deadline(void)
+{
+    work_driver_wake_always(&rtrcu_domain.drive.work);
+    srcu_wake_worker(&rtrcu_domain.srcu);
 }
 
 int rtrcu_register_thread(unsigned int flags)
@@ -111,8 +143,11 @@ int rtrcu_register_thread(unsigned int flags)
     if (section_nesting() != 0)
         return -EBUSY;
 
+    struct work_producer known = {0};
+    work_rt_note_at_registration(&rtrcu_domain.drive.work,
+                                 &known); /* before the driver is created, which is real-time for a real-time thread */
     if (work_driver_start_surely(&rtrcu_domain.drive.work) != 0)
-        return -EAGAIN; /* nobody would turn grace periods for a thread that makes no driver itself */
+        return -EAGAIN; /* without a driver's thread, no thread would advance grace periods for this one */
 
     if (!(flags & RTRCU_QSBR) && section_may_go_offline(&rtrcu_domain.gp))
         turn_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
@@ -121,11 +156,15 @@ int rtrcu_register_thread(unsigned int flags)
     if (error)
         return error;
 
+    *serve_producer(reader_self()) = known;
     if (flags & RTRCU_QSBR) /* it is online from here on, and may have been registered before */
         after_online();
 
-    if (flags & RTRCU_DEADLINE) /* the driver may sleep without a timeout, and this thread will not wake it later */
-        work_driver_wake_always(&rtrcu_domain.drive.work);
+    if (plat_sched_rt_priority() > 0)
+        turn_expedited_prepare(&rtrcu_domain.drive.turn);
+
+    if (flags & RTRCU_DEADLINE)
+        wake_for_deadline();
     return 0;
 }
 
@@ -154,7 +193,7 @@ void rtrcu_thread_offline(void)
         work_driver_leave(&rtrcu_domain.drive.work);
 }
 
-/* It holds until the thread ends, of which a thread that does not read must be told too. */
+/* In force until the thread exits; so even a thread that does not read needs an exit hook. */
 void rtrcu_rt_awake(bool awake)
 {
     CALL_SCOPE();
@@ -198,7 +237,8 @@ void rtrcu_note_entry(void)
     rtrcu_store_relaxed(&rtrcu_self.entered_ns, plat_clock_now());
 }
 
-/* Where the section began is not known: its lock is in a file built without RTRCU_DEBUG, or a task resumed in it. */
+/* Does nothing if the begin of the section was not recorded: by code built without RTRCU_DEBUG, or before its task was
+ * resumed. */
 void rtrcu_note_leave(void)
 {
     int64_t began_ns = rtrcu_self.entered_ns;
@@ -212,11 +252,18 @@ void rtrcu_note_leave(void)
 
 void rtrcu_assert_qsbr(const char *call)
 {
-    if (!reader_word_is_online(reader_self_word()))
+    if (reader_word_is_online(reader_self_word()))
+        return;
+
+    if (reader_self_is(READER_STATE_QSBR))
         plat_die(
-            "rtrcu: thread %u: %s() outside the quiescent-state discipline, or offline; register with RTRCU_QSBR and"
-            " go online, or use rcu_read_lock()\n",
+            "rtrcu: thread %u: %s() of an offline thread protects nothing; call rcu_thread_online() directly after the"
+            " wait, before any handler runs, or register without RTRCU_QSBR and use rcu_read_lock() where a loop has"
+            " no place for the call: see docs/event-loops.md\n",
             lock_thread_number(), call);
+    plat_die("rtrcu: thread %u: %s() outside the quiescent-state discipline; register with RTRCU_QSBR, or use"
+             " rcu_read_lock()\n",
+             lock_thread_number(), call);
 }
 
 void rtrcu_check_held(const char *call, const char *condition, const char *file, int line)

@@ -25,6 +25,11 @@ bool api_wait_begin(struct reader_call call)
         reader_self_waits(call);
     }
 
+    return api_go_offline();
+}
+
+bool api_go_offline(void)
+{
     if (!section_may_go_offline(&rtrcu_domain.gp))
         return false;
     turn_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
@@ -41,7 +46,7 @@ void api_wait_end(bool was_online)
     work_driver_online(&rtrcu_domain.drive.work);
 }
 
-/* The switches `normal` and `expedited` turn one kind into the other; normal wins, as in the kernel. */
+/* The settings `normal` and `expedited` replace one kind by the other; normal wins, as in the kernel. */
 static enum gp_kind kind_in_force(enum gp_kind asked)
 {
     const struct rtrcu_config *config = config_now(&rtrcu_domain.config);
@@ -90,27 +95,26 @@ uint64_t rtrcu_start_poll_expedited(void)
     return cookie;
 }
 
-/* May this thread take locks of the library here, for a moment?  Not in a handler that interrupted the library itself.
- */
-static bool may_lock(void)
+bool api_may_lock(void)
 {
     return !lock_any_held(UINT32_MAX) && !reader_self_is_slow() && !reader_self_is(READER_STATE_DEADLINE);
 }
 
-/* May it wait for a grace period? */
+/* May the calling thread wait for a grace period? */
 static bool may_wait(void)
 {
-    return may_lock() && section_nesting() == 0;
+    return api_may_lock() && section_nesting() == 0;
 }
 
-/* No thread turns the grace period that this call polls for: the call takes one step of it, which never waits. */
+/* No thread of the library advances the grace period that this call polls for: the call takes one step of it, which
+ * never waits. */
 static void step_polled(enum gp_kind kind)
 {
     if (may_wait() && kind == GP_NORMAL)
         (void)turn_step(turn_gp_state(&rtrcu_domain.drive.turn, kind));
     else if (may_wait())
         turn_expedited_serve(&rtrcu_domain.drive.turn, NULL);
-    else if (may_lock())
+    else if (api_may_lock())
         complain(&rtrcu_domain.unserved_polls,
                  "rtrcu: thread %u: poll_state_synchronize_rcu() inside a section cannot advance its grace period,"
                  " and the library could not create a thread; poll outside sections, or raise RLIMIT_NPROC",
@@ -118,7 +122,7 @@ static void step_polled(enum gp_kind kind)
 }
 
 /* The driver or the worker may have been refused when the grace period was requested: a thread that polls tries again,
- * and does without where they are refused still. */
+ * and takes a step itself if they are still refused. */
 static bool poll_state(enum gp_kind kind, uint64_t cookie)
 {
     struct domain_drive *drive = &rtrcu_domain.drive;
@@ -165,8 +169,9 @@ uint64_t rtrcu_start_poll(void)
     struct work *work = &rtrcu_domain.drive.work;
     uint64_t cookie = rtrcu_get_state();
     (void)gp_request(&rtrcu_domain.gp, GP_NORMAL, cookie);
-    work_driver_start_in_call(work); /* a fork's child may have none, for what the parent asked for already */
-    work_driver_wake(work, true);    /* also if callbacks asked for it, whose driver is not in a hurry */
+    work_driver_start_in_call(work); /* a fork's child may have none, although the parent requested a grace period */
+    work_driver_wake(work, true);    /* urgent: callbacks may have requested the grace period already, for which the
+                                        driver does not hurry */
     return cookie;
 }
 
@@ -188,24 +193,42 @@ void rtrcu_cond_synchronize(uint64_t cookie)
 
 /* ---- callbacks ---- */
 
-/* In a call that need not wait?  Not online in the quiescent-state discipline, which is inside: neither call_rcu() nor
- * rcu_free() is a quiescent state. */
+/* May a thread wait in a call that need not wait?  Not while online in the quiescent-state discipline, which counts as
+ * inside: neither call_rcu() nor rcu_free() is a quiescent state. */
 static bool may_wait_unasked(void)
 {
     return may_wait() && !section_may_go_offline(&rtrcu_domain.gp);
 }
 
-/* Does an enqueue wait for the backlog to fall?  @may_wait: its caller expects that. */
+/* May an enqueue wait for the backlog to shrink?  @may_wait: its caller expects that. */
 static bool may_block(const struct domain *domain, bool may_wait)
 {
     return may_wait && config_now(&domain->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_wait_unasked() &&
            !reader_self_is(READER_STATE_CALLBACK);
 }
 
-/* Have the backlog served sooner. */
+/* backpressure=block cannot hold up a caller that is inside a section, and the program may rely on it. */
+static __attribute__((noinline)) void report_unblocked(struct domain *domain, const struct reader_record *record)
+{
+    bool blocks = config_now(&domain->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK;
+    if (!blocks || may_wait_unasked() || !api_may_lock() || reader_self_is(READER_STATE_CALLBACK))
+        return;
+    if (rtrcu_load_relaxed(&domain->unblocked) || rtrcu_exchange(&domain->unblocked, 1))
+        return;
+
+    plat_print(
+        "rtrcu: thread %u: %llu of its callbacks and frees are pending, above its limit of %llu, and with"
+        " backpressure=block call_rcu() cannot wait %s, so they go through (said once); queue them outside, or by"
+        " call_rcu_try()\n",
+        lock_thread_number(), (unsigned long long)callback_pending(record),
+        (unsigned long long)callback_full_at(&domain->cb),
+        reader_self_is(READER_STATE_QSBR) ? "while the thread is online" : "inside a read-side critical section");
+}
+
+/* Make the backlog be served sooner. */
 static void push(struct domain *domain, const struct reader_record *record, enum callback_pressure pressure)
 {
-    /* While ready callbacks wait for somebody to run them, another grace period would only take time from him. */
+    /* While ready callbacks wait to be invoked, another grace period would only take CPU time from their invoker. */
     work_driver_wake(&domain->drive.work, !callback_has_ready(record));
     if (pressure >= CALLBACK_FULL)
         work_mark_flooded(&domain->drive.work);
@@ -218,26 +241,37 @@ static void press(struct domain *domain, struct reader_record *record, enum call
 
     push(domain, record, pressure);
     if (pressure < CALLBACK_FULL ||
-        (may_block(domain, may_wait) && serve_wait_below_qmax(&domain->drive.serve, record)))
+        (may_block(domain, may_wait) && serve_wait_below_full(&domain->drive.serve, record)))
         return;
 
-    if (pressure == CALLBACK_OVER)
+    if (pressure == CALLBACK_OVER) {
         callback_count_over_qmax(&domain->cb);
+        report_unblocked(domain, record);
+    }
 }
 
-/* Whose limits a thread with @record keeps to: those without one share a queue, and its limits. */
+/* The queue whose limits a thread with @record obeys; threads without one share a queue, and its limits. */
 static struct reader_record *queue_of(struct reader_record *record)
 {
     return record ? record : reader_shared_record(&rtrcu_domain.registry);
 }
 
-/* The inbox was empty, or it is time to look at the limits. */
+/* The driver and the daemons become real-time threads for a real-time caller, before one of them is created. */
+static void note_class(struct domain *domain, const struct reader_record *own)
+{
+    struct work_producer unknown = {0};
+    work_rt_note(&domain->drive.work, own ? serve_producer(own) : &unknown);
+}
+
+/* Slow path of an enqueue: the inbox was empty, or the limits must be checked. */
 static __attribute__((noinline)) void call_slow(struct reader_record *own, enum callback_enqueued seen, bool may_wait)
 {
     struct domain *domain = &rtrcu_domain;
     struct reader_record *record = queue_of(own);
 
     CALL_SCOPE();
+    reader_self_count_slow();
+    note_class(domain, own);
     work_driver_start_in_call(&domain->drive.work);
 
     if (seen & CALLBACK_FIRST)
@@ -245,9 +279,9 @@ static __attribute__((noinline)) void call_slow(struct reader_record *own, enum 
     if (seen & CALLBACK_CHECK_LIMITS)
         press(domain, record, callback_check_limits(&domain->cb, record), may_wait);
 
-    rtrcu_fence_full(); /* behind a look at the limits; see gone() in driver.c */
+    rtrcu_fence_full(); /* after a check of the limits; see on_thread_end() in work/driver.c */
     if (!work_driver_runs(&domain->drive.work))
-        callback_check_again(record); /* no thread is to be had now: the next call tries again */
+        callback_check_again(record); /* no thread can be created now: the next call tries again */
 }
 
 static struct reader_record *own_record(void)
@@ -260,7 +294,7 @@ static struct reader_record *own_record(void)
     return section_record(&rtrcu_domain.gp);
 }
 
-static __attribute__((noinline)) void refuse_callback(const char *call)
+__attribute__((noinline)) void api_refuse_callback(const char *call)
 {
     if (CHECK_DEBUG)
         plat_die("rtrcu: thread %u: %s() of a null function\n", lock_thread_number(), call);
@@ -279,11 +313,13 @@ static inline void enqueue(struct rcu_head *head, rcu_callback_t func, bool may_
 void rtrcu_call(struct rcu_head *head, rcu_callback_t func)
 {
     if (__builtin_expect(!func, 0))
-        return refuse_callback("call_rcu");
-    enqueue(head, func, true);
+        api_refuse_callback("call_rcu");
+    else
+        enqueue(head, func, true);
 }
 
-/* Nothing is queued; but who serves what is there may be missing, and the caller tries until somebody does. */
+/* Refuse an enqueue at qmax.  Nothing is queued, but the driver is started and woken: the caller may retry until the
+ * backlog has been served. */
 static __attribute__((noinline)) int call_later(struct reader_record *record)
 {
     CALL_SCOPE();
@@ -295,12 +331,12 @@ static __attribute__((noinline)) int call_later(struct reader_record *record)
 int rtrcu_call_try(struct rcu_head *head, rcu_callback_t func)
 {
     if (__builtin_expect(!func, 0)) {
-        refuse_callback("call_rcu_try");
+        api_refuse_callback("call_rcu_try");
         return -EINVAL;
     }
 
     struct reader_record *record = queue_of(own_record());
-    if (callback_pending(record) >= (uint64_t)config_now(&rtrcu_domain.config)->qmax)
+    if (callback_is_full(&rtrcu_domain.cb, record))
         return call_later(record);
 
     enqueue(head, func, false);
@@ -328,7 +364,7 @@ void rtrcu_call_hurry(struct rcu_head *head, rcu_callback_t func)
     work_driver_wake(&rtrcu_domain.drive.work, true);
 }
 
-/* 0, or -ENOMEM with nothing noted. */
+/* Store the pointer, to be freed in bulk.  Returns 0, or -ENOMEM with nothing stored. */
 static inline int note(struct callback_retired retired)
 {
     struct reader_record *record = own_record();
@@ -338,18 +374,18 @@ static inline int note(struct callback_retired retired)
     return seen & CALLBACK_NO_MEMORY ? -ENOMEM : 0;
 }
 
-/* Neither malloc() nor the kernel has memory to note @memory in.  Readers may still look at it, so it cannot serve for
- * its own note; where waiting for them is not possible it stays for ever, which is said. */
+/* Called when neither malloc() nor the kernel has memory to queue @memory.  Readers may still use the object, so it
+ * cannot hold its own record; if this thread cannot wait for them, the object leaks, with a report. */
 static __attribute__((noinline)) void free_without_note(void *memory)
 {
-    /* A grace period that waits for a task may wait for this very thread. */
+    /* A grace period that waits for a task may wait for the calling thread. */
     if (may_wait_unasked() && !parked_anywhere(&rtrcu_domain.registry)) {
         rtrcu_synchronize();
         free(memory);
     } else if (callback_count_leaked(&rtrcu_domain.cb)) {
         plat_print(
-            "rtrcu: thread %u: rcu_free(): no memory to note a pointer in, and no waiting here; it is never freed (said"
-            " once, counted in frees_leaked)\n",
+            "rtrcu: thread %u: rcu_free(): no memory to queue the pointer, and the caller must not wait; the memory is"
+            " leaked (printed once, counted in frees_leaked)\n",
             lock_thread_number());
     }
 }
@@ -366,7 +402,7 @@ int rtrcu_retire(void *object, void (*func)(void *object))
 {
     if (__builtin_expect(func != NULL, 1))
         return note((struct callback_retired){object, func});
-    refuse_callback("rcu_retire");
+    api_refuse_callback("rcu_retire");
     return -EINVAL;
 }
 
@@ -381,8 +417,8 @@ static void refuse_to_wait(uint64_t pending)
                  " wait for itself\n",
                  lock_thread_number(), (unsigned long long)pending);
     complain(reader_misuse(&rtrcu_domain.registry, READER_MISUSE_WAIT),
-             "rtrcu: thread %u: defer_rcu() inside a read-side critical section finds %llu callbacks pending and cannot"
-             " wait for fewer: nothing bounds them",
+             "rtrcu: thread %u: defer_rcu() inside a read-side critical section cannot wait while %llu callbacks are"
+             " pending, so their number is unlimited; call defer_rcu() outside sections",
              lock_thread_number(), (unsigned long long)pending);
 }
 
@@ -417,5 +453,6 @@ void rtrcu_barrier(void)
     bool was_online __attribute__((cleanup(end_wait))) = api_wait_begin(API_CALL("rcu_barrier"));
     if (reader_self_is(READER_STATE_CALLBACK))
         plat_die("rtrcu: rcu_barrier() inside a callback would wait for itself\n");
+    note_class(&rtrcu_domain, reader_self());
     serve_barrier(&rtrcu_domain.drive.serve);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The native domain as liburcu-cds sees a flavour, and calls for languages that have no C's inline functions.
+/* The native domain as a flavour for liburcu-cds, and out-of-line versions of inline functions for other languages.
  *
  * tested by: test/dropin/native.c
  */
@@ -32,7 +32,7 @@ void rtrcu_quiescent_state(void)
     rcu_quiescent_state();
 }
 
-/* Weak: a program may have liburcu's own, and they are the same. */
+/* Weak: a program may contain liburcu's own definitions, which do the same. */
 __attribute__((weak)) void *rcu_dereference_sym(void *p)
 {
     return p;
@@ -73,8 +73,8 @@ void rtrcu_defer(void (*func)(void *), void *p)
 
 /* ---- forks, while a hash table resizes by itself ---- */
 
-/* A grace period that its thread waits for would wait for the forking thread: then it is not asked to rest.  Several
- * threads may be about to fork: each remembers by itself whether it has asked. */
+/* If the hash table's worker waits for a grace period that waits for the forking thread, do not request it to pause.
+ * Several threads may be about to fork: each records whether it has requested a pause. */
 static void before_fork(void)
 {
     struct domain_hooks *own = &rtrcu_domain.hooks;
@@ -110,7 +110,7 @@ static void after_fork_child(void)
     after_fork(true);
 }
 
-/* One set for all hash tables.  It is asked before the library's own handlers, which come first from here on. */
+/* One set for all hash tables.  It runs before the library's own handlers, which were registered first. */
 static void add_hooks(struct rtrcu_fork_hooks *hooks)
 {
     CALL_SCOPE();
@@ -128,7 +128,7 @@ static void add_hooks(struct rtrcu_fork_hooks *hooks)
         plat_fork_hooks(before_fork, after_fork_parent, after_fork_child);
 }
 
-/* The set stays, for a fork that is under way. */
+/* The set remains, for a fork in progress. */
 static void remove_hooks(struct rtrcu_fork_hooks *hooks)
 {
     CALL_SCOPE();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The door of base: pure values, the ranked lock, messages that repeat.  Rooms above include this, never its files.
+/* The interface of base: pure values, the ranked lock, rate-limited messages.  Rooms above include only this header.
  *
  * Knows: plat.  Must not know: readers, grace periods, callbacks' meaning.
  */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Calls under way that a fork in a signal handler would tear.
+/* Calls in progress that a fork in a signal handler would tear.
  *
- * A handler may interrupt a call of the library and fork.  The parent goes on.  The child's only thread is inside the
+ * A handler may interrupt a call of the library and fork.  The parent continues.  The child's only thread is inside the
  * call, whose other half (locks, waiters, a grace period) belongs to threads that the child does not have: the child
  * may only exec() or _exit().  It is ended with a message when the interrupted call ends, when it waits, or when
  * another such call begins.
  *
  * rtrcu_self.calls is the depth of such calls in this thread: 1 in a public call or on a thread of the library, more in
  * a handler that interrupted one and makes another.  Program code that a call runs (callbacks, hooks, the program's
- * handlers) runs one lower: it may fork, and its child goes on.
- *  - the fork comes before the depth rises:  the child is whole, and goes on with the call;
+ * handlers) runs one lower: it may fork, and its child continues.
+ *  - the fork comes before the depth rises:  the child is whole, and continues with the call;
  *  - it comes while the depth is not 0:      the child is torn, and call_end() or call_check() ends it;
  *  - it comes after the depth fell to 0:     the child is whole.
- * Forbidden: a call tears AND its child goes on.
+ * Forbidden: a call tears AND its child continues.
  *
  * Readers' inline fast paths and call_rcu() of a registered thread need no mark: a child's repair writes no word that
  * they write.
@@ -22,17 +22,23 @@
 
 #include "base/check.h"
 
-/* Ends the torn child. */
+/* Print a message and abort.  Called in a torn child: one that a signal handler forked inside a call of the library. */
 void call_die(void) __attribute__((noreturn, cold));
 
-/* Before anything that waits, in a call. */
+/* Ends the process if it is a torn child.  Called where a call begins, ends, waits or releases a lock. */
 static inline void call_check(void)
 {
     if (__builtin_expect(rtrcu_load_relaxed(&rtrcu_self.torn), 0))
         call_die();
 }
 
-/* In a call: is it inside another of its own thread, in a handler that interrupted the library? */
+/* In a signal handler: has the handler interrupted a call of the library? */
+static inline bool call_is_open(void)
+{
+    return rtrcu_load_relaxed(&rtrcu_self.calls) != 0;
+}
+
+/* Is this call inside another of the same thread, in a handler that interrupted the library? */
 static inline bool call_is_nested(void)
 {
     return rtrcu_load_relaxed(&rtrcu_self.calls) > 1;
@@ -45,7 +51,7 @@ static inline void call_begin(void)
     call_check();
 }
 
-/* The store comes first: a fork after it leaves a whole child, one before it is seen. */
+/* Store first, then check: a fork after the store leaves a whole child, and the check notices a fork before it. */
 static inline void call_return_to(uint32_t depth)
 {
     rtrcu_fence_light();
@@ -59,7 +65,7 @@ static inline void call_end(void)
     call_return_to(rtrcu_load_relaxed(&rtrcu_self.calls) - 1);
 }
 
-/* The end of CALL_SCOPE and CALL_PROGRAM, also where a callback of the program throws. */
+/* The end of CALL_SCOPE and CALL_PROGRAM, even if a callback of the program throws. */
 static inline void call_scope_end(const uint32_t *before)
 {
     call_return_to(*before);
@@ -75,10 +81,10 @@ static inline void call_scope_end(const uint32_t *before)
     const uint32_t call_before __attribute__((cleanup(call_scope_end))) = rtrcu_load_relaxed(&rtrcu_self.calls);       \
     call_return_to(call_before ? call_before - 1 : 0)
 
-/* In a fork's child.  True: it is torn, and nothing is repaired. */
+/* Called in a fork's child.  True: the child is torn, and the caller must repair nothing. */
 static inline bool call_after_fork_child(void)
 {
-    if (rtrcu_load_relaxed(&rtrcu_self.calls) != 0)
+    if (call_is_open())
         rtrcu_store_relaxed(&rtrcu_self.torn, 1);
     return rtrcu_load_relaxed(&rtrcu_self.torn);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Checks of debug builds: a programmer's mistake aborts with the context that explains it; release builds skip them.
- */
+/* Checks of debug builds: a programming error aborts with a message that explains it; release builds omit them. */
 #ifndef RTRCU_BASE_CHECK_H
 #define RTRCU_BASE_CHECK_H
 
@@ -12,14 +11,14 @@
 #define CHECK_DEBUG 0
 #endif
 
-/* Both arms are compiled in every build, so that a check cannot rot. */
+/* Every build compiles the condition, so that a check that no longer compiles is noticed. */
 #define check(condition)                                                                                               \
     do {                                                                                                               \
         if (CHECK_DEBUG && !(condition))                                                                               \
             plat_die("rtrcu: check failed: %s (%s:%d)\n", #condition, __FILE__, __LINE__);                             \
     } while (0)
 
-/* A named invariant: the id stands in a room's header with its sentence. */
+/* Check a named invariant: a room's header has the id with its sentence. */
 #define invariant(id, condition)                                                                                       \
     do {                                                                                                               \
         if (CHECK_DEBUG && !(condition))                                                                               \

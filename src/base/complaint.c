@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which messages of a kind are said.
+/* Rate limit of messages about misuse.
  *
  * tested by: test/unit/base/complaint.cc
  */
@@ -11,7 +11,7 @@
 
 #include "base/lock.h"
 
-/* The number of this one; 0: it is only counted. */
+/* Count a message.  Returns its number if it is due, or 0 if it is only counted. */
 static uint64_t count(struct complaint *complaint)
 {
     uint64_t number = rtrcu_fetch_add(&complaint->count, 1) + 1;
@@ -22,10 +22,10 @@ static uint64_t count(struct complaint *complaint)
 static void say(const char *text, const char *name, uint64_t number)
 {
     if (number < COMPLAINT_FIRST)
-        plat_print("%s (said by \"%s\")\n", text, name);
+        plat_print("%s (printed by \"%s\")\n", text, name);
     else
-        plat_print("%s (said by \"%s\"; number %llu of its kind; most of those that follow are only counted)\n", text,
-                   name, (unsigned long long)number);
+        plat_print("%s (printed by \"%s\"; number %llu of its kind; most of those that follow are only counted)\n",
+                   text, name, (unsigned long long)number);
 }
 
 static void say_here(uint64_t number, const char *format, va_list arguments)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Counters: raised by the threads that have something to count, read by anybody; late, but never torn.
- */
+/* Counters: incremented by many threads, read by any; a read may be late, but is never torn. */
 #ifndef RTRCU_BASE_COUNTER_H
 #define RTRCU_BASE_COUNTER_H
 
@@ -10,13 +9,13 @@ struct counter {
     uint64_t count; /* atomic */
 };
 
-/* Returns what it was before. */
+/* Returns the value before the addition. */
 static inline uint64_t counter_add(struct counter *counter, uint64_t amount)
 {
     return rtrcu_fetch_add(&counter->count, amount);
 }
 
-/* Where one thread at a time counts. */
+/* For a counter that one thread at a time changes: no atomic read-modify-write. */
 static inline void counter_add_alone(struct counter *counter, uint64_t amount)
 {
     rtrcu_count_add(&counter->count, amount);

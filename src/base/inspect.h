@@ -13,21 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rises when the meaning of what is there changes; new names alone do not change it. */
+/* Incremented when the meaning of an entry changes; new names alone do not change it. */
 #define INSPECT_VERSION 1
 #define INSPECT_MAGIC "rtrcu-in"
 #define INSPECT_NAME 32
 
-/* Value: a field, by its name. */
+/* Value: a field and its name. */
 struct inspect_field {
     char name[INSPECT_NAME]; /* struct and field, "leaf.used"; ends with a zero byte */
     uint32_t offset;         /* from the beginning of its struct */
     uint32_t bytes;          /* of one element */
     uint32_t stride;         /* from one element to the next */
-    uint32_t count;          /* of elements; 1 where it is no array, 0: an array elsewhere, to which a pointer leads */
+    uint32_t count;          /* number of elements; 1: not an array, 0: a pointer to an array */
 };
 
-/* Value: the fields that one room tells of. */
+/* Value: the fields that one room shows. */
 struct inspect_table {
     const struct inspect_field *field;
     uint64_t count;
@@ -41,14 +41,14 @@ static_assert(offsetof(struct inspect_field, offset) == INSPECT_NAME, "docs/insp
     {                                                                                                                  \
         .name = called, .offset = (uint32_t)offsetof(type, field), .bytes = wide, .stride = apart, .count = number     \
     }
-/* A word or a struct in its place. */
+/* A field that is a word or a struct. */
 #define INSPECT_FIELD(name, type, field)                                                                               \
     INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field), INSPECT_BYTES(type, field), 1)
-/* An array in its place. */
+/* A field that is an array. */
 #define INSPECT_ARRAY(name, type, field)                                                                               \
     INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field[0]), INSPECT_BYTES(type, field[0]),                     \
                   INSPECT_BYTES(type, field) / INSPECT_BYTES(type, field[0]))
-/* An array elsewhere: here is its address, and its count is not known. */
+/* A field that points to an array, whose length the entry does not know. */
 #define INSPECT_FAR_ARRAY(name, type, field)                                                                           \
     INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field), (uint32_t)sizeof(*((type *)0)->field), 0)
 #define INSPECT_TABLE(fields)                                                                                          \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Circular doubly linked list of links inside other structs; the head is a link of its own.
+/* Circular doubly linked list of links embedded in other structs; the head is a link of its own.
  *
- * At any moment the way forward from the head is whole: one store puts a link on it, or takes it off.  A fork's child
- * may find the way back torn.
+ * At any moment the forward links from the head are complete: one store inserts a link, or removes it.  A fork's child
+ * may find the backward links incomplete.
  */
 #ifndef RTRCU_BASE_LIST_H
 #define RTRCU_BASE_LIST_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The ranked lock over a priority-inheriting futex: one compare-and-swap each way while nobody waits.
+/* The ranked lock over a priority-inheriting futex: one compare-and-swap to take it and one to release it without
+ * contention.
  *
  * tested by: test/unit/base/lock.cc
  */
@@ -8,11 +9,12 @@
 
 /* Futex words hold a thread id in their low 30 bits; see futex(2). */
 #define OWNER_MASK UINT32_C(0x3fffffff)
-/* How long to leave the CPU to an owner that cannot be waited for. */
+/* First pause between polls, where the futex cannot wait; each pause is twice the one before, up to the longest. */
 #define FIRST_PAUSE_NS 20000
 #define LONGEST_PAUSE_NS 1000000
 
-/* In the child of a handler that forks behind the question the answer is old, and the child has asked anew. */
+/* A handler may fork between the query and the exchange.  In its child the queried id is stale, but the child has
+ * stored its own already, so the exchange fails. */
 uint32_t lock_thread_number(void)
 {
     uint32_t unknown = 0;
@@ -27,6 +29,13 @@ struct plat_tid lock_after_fork_child(void)
     rtrcu_store_relaxed(&rtrcu_self.thread_id, 0);
     rtrcu_self.locks_held = 0;
     return old;
+}
+
+void lock_end_wait(void)
+{
+    uint32_t *word = rtrcu_load_relaxed(&rtrcu_self.waits_at);
+    if (word)
+        rtrcu_store_relaxed(word, 0);
 }
 
 void lock_init(struct lock *lock, enum lock_rank rank)
@@ -46,14 +55,21 @@ bool lock_is_mine(const struct lock *lock)
     return (rtrcu_load_relaxed(&lock->word) & OWNER_MASK) == lock_thread_number();
 }
 
-/* Before the lock is taken: a handler must not find it taken by its own thread and not noted.  Returns what was noted
- * before. */
+/* What the program did wrong, where that is known. */
+static const char *advice(const struct lock *lock)
+{
+    bool is_table = lock->rank == LOCK_RANK_STRIPE || lock->rank == LOCK_RANK_LPM;
+    return is_table ? "; update no table in a signal handler, nor in a function that an update calls" : "";
+}
+
+/* Record the lock before it is taken: a handler must not find it taken by its own thread but not recorded.  Returns the
+ * previous record. */
 static uint32_t note(const struct lock *lock, bool same_rank_allowed)
 {
     uint32_t before = rtrcu_self.locks_held;
     uint32_t too_high = ~UINT32_C(0) << (lock->rank + (same_rank_allowed ? 1 : 0));
     if (CHECK_DEBUG && (before & too_high))
-        plat_die("rtrcu: lock of rank %u taken while ranks 0x%x are held\n", lock->rank, before);
+        plat_die("rtrcu: lock of rank %u taken while ranks 0x%x are held%s\n", lock->rank, before, advice(lock));
 
     rtrcu_store_relaxed(&rtrcu_self.locks_held, before | UINT32_C(1) << lock->rank);
     rtrcu_fence_light();
@@ -66,7 +82,8 @@ static void unnote(uint32_t before)
     rtrcu_store_relaxed(&rtrcu_self.locks_held, before);
 }
 
-/* The caller has the word.  Only the first lock of a rank that a thread holds takes the note away. */
+/* The caller owns the word now.  If it already held a lock of this rank, the release of @lock leaves the rank
+ * recorded. */
 static void taken(struct lock *lock, uint32_t before)
 {
     rtrcu_tsan_acquire(lock);
@@ -79,9 +96,8 @@ static bool take(struct lock *lock)
     return rtrcu_compare_exchange(&lock->word, &nobody, lock_thread_number());
 }
 
-/* The owner does not run on the kernel's advice: look again and again, and leave the CPU to it meanwhile.  That is what
- * is left where a sandbox refuses the futex, the kernel has no memory for it, or finds a circle of waiters that only
- * the program can break. */
+/* Sleep before the next poll.  The futex cannot wait for the owner: a sandbox refuses it, the kernel has no memory for
+ * it, or it finds a circle of waiters that only the program can break. */
 static void look_later(int64_t *pause_ns)
 {
     plat_clock_sleep(*pause_ns);
@@ -94,13 +110,18 @@ static void acquire(struct lock *lock, uint32_t before)
     int64_t pause_ns = FIRST_PAUSE_NS;
 
     while (!take(lock)) { /* ends when the owner releases; the kernel boosts the owner meanwhile */
+        rtrcu_self.lock_waits += pause_ns == FIRST_PAUSE_NS;
+        rtrcu_store_relaxed(&rtrcu_self.waits_at, &lock->word);
+        rtrcu_fence_light();
         int error = plat_futex_lock_pi(&lock->word, PLAT_FOREVER);
-        call_check(); /* in a torn child the kernel has gone on with the wait */
+        rtrcu_store_relaxed(&rtrcu_self.waits_at, NULL); /* handlers that waited have returned */
+        call_check();                                    /* in a torn child the kernel has restarted the wait */
         if (!error)
             break;
 
         if (lock_is_mine(lock))
-            plat_die("rtrcu: lock of rank %u taken twice by thread %u\n", lock->rank, lock_thread_number());
+            plat_die("rtrcu: lock of rank %u taken twice by thread %u%s\n", lock->rank, lock_thread_number(),
+                     advice(lock));
         if (error != -EINTR && error != -EAGAIN)
             look_later(&pause_ns);
     }
@@ -130,10 +151,11 @@ bool lock_try(struct lock *lock)
     return false;
 }
 
-/* Where handing over to a waiter is refused the word becomes free all the same: waiters look again. */
+/* If the kernel refuses to hand the lock to a waiter, the word is cleared all the same, and the waiters find it when
+ * they poll. */
 void lock_release(struct lock *lock)
 {
-    call_check(); /* a torn child holds none */
+    call_check(); /* a torn child holds no lock */
     must_hold(lock);
     bool beside = lock->beside;
 

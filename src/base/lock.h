@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The ranked lock: priority-inheriting; from the rank of the leaf on short, and never held across a callback or an
- * allocation.
+/* The ranked lock: priority-inheriting.  Locks of rank LEAF and above are held briefly, and never across a callback or
+ * an allocation.
  *
  * The rank enum is the lock-order table: a thread takes locks in rising rank only; debug builds check it.  Locks of one
  * rank are held together in two places only: a fork takes all queues locks, and those of urcu/, in the order of their
- * numbers, and a change of configuration takes the normal and then the expedited crank.
- * What a thread holds or is about to take is noted for its signal handlers, which keep away from these ranks.
- * Where the kernel refuses the futex, or cannot serve it, waiters look again and again, without boosting the holder.
+ * numbers, and a change of configuration takes the normal and then the expedited gp lock.
+ * Ranks that a thread holds or is about to take are recorded for its signal handlers, which avoid these ranks.
+ * If the kernel refuses the futex, or cannot serve it, waiters poll, without boosting the holder.
  * The word is 0 or the owner's thread id; the kernel adds its waiters bit.
  */
 #ifndef RTRCU_BASE_LOCK_H
@@ -14,54 +14,76 @@
 
 #include "base/check.h"
 
-/* What each lock guards, and who holds it. */
+/* What each lock guards, and which threads hold it. */
 enum lock_rank {
-    /* Drive: one rcu_barrier() at a time.  Its caller, while it waits; it may run callbacks meanwhile, which may change
-     * the configuration. */
+    /* table: all tables, and the resizer's place in them.  Held by the resizer for one batch of moves, briefly by a
+     * thread that creates or destroys a table; across a fork. */
+    LOCK_RANK_RESIZER,
+    /* table: the buckets of one stripe.  Held for one update, with the program's match function, or for one move. */
+    LOCK_RANK_STRIPE,
+    /* lpm: the prefixes and nodes of one table.  Held for one update. */
+    LOCK_RANK_LPM,
+    /* serve: one rcu_barrier() at a time.  Held by its caller while it waits; meanwhile it may run callbacks, which may
+     * change the configuration. */
     LOCK_RANK_BARRIER,
-    /* Api: one change of the configuration at a time.  Held by the thread that changes it, until the change is in
-     * force. */
+    /* api: one change of the configuration at a time.  Held by the changing thread until the change is in force. */
     LOCK_RANK_CONFIG,
-    /* Gp: one grace period of a kind.  Held by a thread that waits for it, over one step, with a heavy fence and a
-     * moment of watching; ordinary threads only try, real-time threads wait for the lock. */
+    /* gp: one grace period of a kind.  Held for one step by a thread that waits for it, including a heavy fence and a
+     * moment of spinning; ordinary threads only try to take it, real-time threads wait for it. */
     LOCK_RANK_GP,
-    /* Callback: the consumer side of a leaf's queues.  The driver and who runs callbacks, shortly; a fork. */
+    /* callback: the consumer side of a leaf's queues.  Held briefly by the driver and by invokers; across a fork. */
     LOCK_RANK_QUEUES,
-    /* Reader: a leaf's records, and its threads' words against their owners' exit.  Scans, reports, exits, shortly. */
+    /* reader: a leaf's records, and its threads' words against their owners' exit.  Held briefly by scans, reports,
+     * exits. */
     LOCK_RANK_LEAF,
-    LOCK_RANK_TASKS,   /* parked: tasks that parked on one thread.  Parking, promotion, a task's last unlock, shortly */
-    LOCK_RANK_DAEMON,  /* drive: the list of queues that a krcud/N has to serve.  The driver and the daemon, shortly */
-    LOCK_RANK_WORKER,  /* drive: the priority of a worker.  The worker, and who lifts it, shortly */
-    LOCK_RANK_REPORT,  /* watch: reports that wait to be said.  To gather one or say it, while it is copied */
-    LOCK_RANK_SERVERS, /* adopt: a flavour's servers.  To make, free or wait for them, shortly */
-    LOCK_RANK_WORDS,   /* adopt: a flavour's words against their owners' exit.  Its grace period, exits, shortly */
+    LOCK_RANK_TASKS,  /* parked: tasks parked on one thread.  Held briefly by parking, promotion, a task's last
+                          unlock */
+    LOCK_RANK_DAEMON, /* serve: a daemon's list of queues.  Held briefly by the driver and the daemon */
+    LOCK_RANK_READY,  /* serve: a thread's ready descriptor.  Held briefly by a thread that sets it, and to close it */
+    LOCK_RANK_WORKER, /* work: a worker's priority.  Held briefly by the worker, and by threads that raise it */
+    LOCK_RANK_SHARE,  /* work: priorities of driver and daemons.  Held briefly to set them, and by them as they begin */
+    LOCK_RANK_REPORT, /* watch: reports waiting to be printed.  Held while one is copied */
+    LOCK_RANK_SERVERS, /* urcu: a flavour's servers.  Held briefly to create, free or wait for them */
+    LOCK_RANK_WORDS,   /* urcu: a flavour's words against their owners' exit.  Held briefly by its grace period, exits
+                          */
+    LOCK_RANK_DOMAINS, /* srcu: the list of domains.  Held by the worker for one step of each; across a fork */
+    LOCK_RANK_DOMAIN,  /* srcu: the phase of one domain.  Held for one step, which sums its counters */
 };
 
 struct lock {
-    uint32_t word; /* atomic: as PI futexes have it: thread id of the holder, 0 = free; and whether others wait */
+    uint32_t word; /* atomic: a PI futex: thread id of the holder, 0 = free; and the waiters bit */
     uint32_t rank;
-    bool beside; /* under the lock: its holder has held another of this rank since before */
+    bool beside; /* under the lock: its holder already held another lock of this rank */
 };
 
 void lock_init(struct lock *lock, enum lock_rank rank);
 void lock_acquire(struct lock *lock);
-/* As lock_acquire(), where one thread holds several of a rank; the one that it took first is released last. */
+/* As lock_acquire(), for a thread that holds several locks of a rank; the one taken first is released last. */
 void lock_acquire_same_rank(struct lock *lock);
 bool lock_try(struct lock *lock);
 void lock_release(struct lock *lock);
 /* Does the calling thread hold it? */
 bool lock_is_mine(const struct lock *lock);
-/* In a fork's child: it holds none, and has another id.  Returns the old one, nobody = it had not asked for it. */
+/* In a fork's child: forget the locks held, and the thread id, which has changed.  Returns the old id; 0: it was never
+ * queried. */
 struct plat_tid lock_after_fork_child(void);
+/* In a torn child: free the lock that its thread waits for, if any; the holder does not exist here.  After the handler
+ * the kernel restarts the wait, which finds the lock free, and call_check() ends the child. */
+void lock_end_wait(void);
+/* Does any thread hold it?  A hint, except in a fork's child, whose other threads do not exist. */
+static inline bool lock_is_held(const struct lock *lock)
+{
+    return rtrcu_load_relaxed(&lock->word) != 0;
+}
 /* Does the calling thread hold, or is it taking, a lock of one of @ranks (bits)? */
 static inline bool lock_any_held(uint32_t ranks)
 {
     return rtrcu_self.locks_held & ranks;
 }
-/* After fork, in the child: nobody else is left to hold it. */
+/* In a fork's child: free the lock, since no thread exists that could hold it. */
 void lock_reset(struct lock *lock);
-/* Release one that lock_reset() may have taken from the calling thread, in the child of a callback that it ran: then
- * nothing is done. */
+/* Release the lock if the calling thread holds it.  In a child that a callback forked, lock_reset() has already freed
+ * it. */
 void lock_release_if_mine(struct lock *lock);
 
 static inline void must_hold(const struct lock *lock)
@@ -69,10 +91,9 @@ static inline void must_hold(const struct lock *lock)
     check(lock_is_mine(lock));
 }
 
-/* The calling thread's id, asked for once. */
+/* The calling thread's id, queried once. */
 uint32_t lock_thread_number(void);
-/* Inline, since a struct that a call returns is stored by the call, where the compiler instruments no store for those
- * who watch the explored source. */
+/* Inline, since a struct returned by a call is stored by that call, whose stores the explorer does not instrument. */
 static inline struct plat_tid lock_thread_id(void)
 {
     return (struct plat_tid){lock_thread_number()};

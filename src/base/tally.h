@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tallies: the number of threads that do something at the moment.
+/* Tallies: the number of threads that are doing something now.
  *
  * INV-BA1: a tally is lowered at most once for each time that it was raised.
  */
@@ -12,7 +12,7 @@ struct tally {
     uint32_t number; /* atomic */
 };
 
-/* A hint. */
+/* Relaxed load: a hint. */
 static inline uint32_t tally_read(const struct tally *tally)
 {
     return rtrcu_load_relaxed(&tally->number);
@@ -30,7 +30,7 @@ static inline void tally_raise(struct tally *tally)
     rtrcu_fetch_add(&tally->number, 1);
 }
 
-/* Raise it if it is still *@seen; otherwise false, and *@seen is its present value. */
+/* Raise it if it is still *@seen; otherwise false, and *@seen is its current value. */
 static inline bool tally_raise_from(struct tally *tally, uint32_t *seen)
 {
     return rtrcu_compare_exchange(&tally->number, seen, *seen + 1);
@@ -52,7 +52,7 @@ static inline void tally_lower_if_raised(struct tally *tally)
         ; /* each failure means that another thread has raised or lowered it */
 }
 
-/* In a fork's child: no thread does it. */
+/* In a fork's child: no thread is counted. */
 static inline void tally_reset(struct tally *tally)
 {
     rtrcu_store_relaxed(&tally->number, 0);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Trace points: places that a tracer may look at while the program runs, as USDT probes of the provider `rtrcu`.
+/* Trace points for a tracer of the running program: USDT probes of the provider `rtrcu`.
  *
- * Each is one no-op instruction, and a note in a section that is not loaded.  It says where the instruction is, what it
- * is called and where its arguments are: SIZE@PLACE for each, SIZE in bytes, PLACE as the assembler spells it.  All are
- * unsigned.  A private copy has none, nor has C++.  docs/probes.md says what each is.
+ * Each is one no-op instruction, and a note in a section that is not loaded.  The note has the address of the
+ * instruction, the name of the probe and the places of its arguments: SIZE@PLACE for each, SIZE in bytes, PLACE in
+ * assembler syntax.  All are unsigned.  Private copies, C++ and other processors than x86-64 and aarch64
+ * have none.  docs/probes.md describes each probe.
  */
 #ifndef RTRCU_BASE_TRACE_H
 #define RTRCU_BASE_TRACE_H
 
-#if !defined(__cplusplus) && !defined(RTRCU_NOTE_TYPE)
+#if !defined(__cplusplus) && !defined(RTRCU_NOTE_TYPE) && (defined(__x86_64__) || defined(__aarch64__))
 
 #if defined(__x86_64__)
 #define TRACE_PLACE "nr"
@@ -16,9 +17,9 @@
 #define TRACE_PLACE "r"
 #endif
 
-/* The note has the form that tracers know: name "stapsdt", type 3; then the addresses of the instruction, of the byte
- * that all notes of a file share, by which a tracer sees that the file was moved, and of a count of tracers, which does
- * not exist; then three strings.
+/* The note has the form that tracers know: name "stapsdt", type 3; then the addresses of the instruction, of a byte
+ * shared by all notes of a file, from which a tracer sees that the file was relocated, and of a count of tracers, which
+ * does not exist; then three strings.
  */
 #define TRACE_NOTE(name, arguments)                                                                                    \
     "771:\tnop\n"                                                                                                      \
@@ -57,7 +58,7 @@
                 TRACE_OPERANDS(1, a), TRACE_OPERANDS(2, b), TRACE_OPERANDS(3, c), TRACE_OPERANDS(4, d))
 
 #else
-/* The arguments are looked at by the compiler, and cost nothing. */
+/* No probe.  The compiler still checks the arguments. */
 #define trace1(name, a) ((void)sizeof(a))
 #define trace2(name, a, b) ((void)sizeof(a), (void)sizeof(b))
 #define trace3(name, a, b, c) ((void)sizeof(a), (void)sizeof(b), (void)sizeof(c))

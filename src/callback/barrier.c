@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* rcu_barrier()'s goals: the number of the last callback of every queue, and whether that many have returned.
+/* Goals of rcu_barrier(): the number of the last callback of every queue, and whether that many have returned.
  *
- * A queue is invoked in order, so "invoked >= goal" says that each of them has returned.  Callbacks queued later have
- * higher numbers and do not prolong the wait, even if callbacks queue them for ever.
+ * A queue is invoked in order, so "invoked >= goal" means that all of them have returned.  Callbacks queued later have
+ * higher numbers and do not prolong the wait, even if callbacks keep queueing more.
  * tested by: test/unit/callback/callback.cc
  */
 #include "callback/callback.h"
@@ -54,7 +54,7 @@ void callback_barrier_read(const struct reader_record *record, struct callback_b
 bool callback_barrier_reached(struct callback *cb)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
-        /* A free slot's queue is empty; a slot taken since has a goal of before, which is reached. */
+        /* A free slot's queue is empty; a slot taken since then has an old goal, which is reached. */
         struct reader_record *record;
         for (uint32_t left = reader_used(leaf); (record = reader_next(leaf, &left));) {
             if (!slot_reached(callback_slot(record)))

@@ -3,7 +3,7 @@
  *
  * Knows: records and leaves, cookies, settings.  Must not know: drivers, daemons, how threads are woken.
  *
- * The way of a callback:
+ * The stages of a callback:
  *  stage    entered by             leaves by               guarded by
  *  inbox    callback_enqueue()     callback_collect()      wait-free; collection under the queues lock
  *  waiting  callback_collect()     callback_advance()      queues lock
@@ -12,8 +12,9 @@
  *
  * A queue is invoked in order, by one invoker at a time.
  *
- * INV-CA1: the claim is held by the thread that runs a batch of the queue, and by nobody else.
+ * INV-CA1: only the thread that holds the claim runs a batch of the queue.
  * INV-CA2: a queue's pointers are freed in the order of their numbers.
+ * INV-CA3: no more callbacks and frees have returned than were collected.
  */
 #ifndef RTRCU_CALLBACK_CALLBACK_H
 #define RTRCU_CALLBACK_CALLBACK_H
@@ -25,61 +26,73 @@
 #include "config/config.h"
 #include "section/section.h"
 
-/* pending >> this is the batch limit of a big backlog, as in the Linux kernel (rcu_divisor). */
+/* The batch limit of a large backlog is pending >> this, as in the Linux kernel (rcu_divisor). */
 #define CALLBACK_DIVISOR 7
 
-/* Pointers in a block of rcu_free(), and those with a function of rcu_retire(); few where checks are on, so that full
- * blocks are common. */
+/* Capacity of a block of rcu_free(), and of rcu_retire(), whose pointers each have a function; small in checked builds,
+ * so that full blocks are common. */
 #define CALLBACK_FREE_POINTERS (CHECK_DEBUG ? 3 : 500)
 #define CALLBACK_FREE_RETIRED (CHECK_DEBUG ? 2 : 250)
 
-/* Bit of slot.free_block: the owner has its blocks out, and nobody else touches them.  Set and cleared by the owner; a
- * fork's child clears it for an owner that it does not have. */
+/* Bit of slot.free_block: the owner has detached its blocks, and no other thread touches them.  Set and cleared by the
+ * owner; a fork's child clears the bit if the owner does not exist in the child. */
 #define CALLBACK_FREE_OUT ((uintptr_t)1)
 
-/* An owner of whose ready callbacks none returns for so long loses them to a daemon. */
+/* qmax_process = 0: the larger of this many times qmax, and this number. */
+#define CALLBACK_PROCESS_FACTOR 16
+#define CALLBACK_PROCESS_MIN 1000000
+
+/* If none of an owner's ready callbacks returns for this long, a daemon runs them. */
 #define CALLBACK_OWNER_LATE_NS 100000000
 
-/* Of the set of queued heads; release builds have none. */
+/* Size of the set of queued heads; release builds have none. */
 #define CALLBACK_DOUBLE_SLOTS (CHECK_DEBUG ? 65536 : 1)
 #define CALLBACK_DOUBLE_MORE (CHECK_DEBUG ? 8 : 1)
-/* Objects that are noted in debug builds. */
+/* Number of objects that debug builds record. */
 #define CALLBACK_OBJECTS (CHECK_DEBUG ? 16 : 1)
 
-/* What one thread has queued. */
+/* The queue of one thread, with its times and counters. */
+enum callback_calls { CALLBACK_NEVER_CALLED, CALLBACK_CALLED, CALLBACK_CALL_MISSED, CALLBACK_MISS_REPORTED };
+
 struct callback_slot {
-    int64_t deadline_ns;        /* atomic: of the owner alone; taken back under the leaf lock when it has gone */
-    int64_t throttled_until_ns; /* atomic: policy throttle: no callback before; as deadline_ns */
-    int64_t oldest_ns;          /* atomic: when the inbox went from empty to not empty; written by the owner, a hint */
-    int64_t oldest_ready_ns;    /* atomic: the same for what is ready, 0 = nothing; written under the queues lock */
-    int64_t idle_since_ns;      /* when returned_seen last changed while some were ready; under the queues lock */
-    uint64_t returned_seen;     /* callbacks and frees that had returned at the driver's last look; likewise */
-    uint32_t quota;         /* atomic: policy krcud: callbacks that run before its rule is asked; refilled when more is
-                                ready */
-    uint32_t punted;        /* atomic: policy krcud: its rule has left ready ones to a daemon, until more is ready */
-    uint32_t made_ready;    /* atomic: times that callbacks became ready; written under the queues lock */
-    uint32_t owner_waits;   /* atomic: the owner waits until some have returned; written by the owner */
+    int64_t deadline_ns;        /* atomic: written by the owner; cleared under the leaf lock after the owner's exit */
+    int64_t throttled_until_ns; /* atomic: policy throttle: no callback before this time; as deadline_ns */
+    int64_t oldest_ns;          /* atomic: when the inbox ceased to be empty; written by the owner, a hint */
+    int64_t oldest_ready_ns;    /* atomic: the same for ready callbacks, 0 = none; written under the queues lock */
+    int64_t idle_since_ns;      /* when returned_seen last changed while callbacks were ready; under the queues lock */
+    uint64_t returned_seen;     /* callbacks and frees that had returned at the driver's last pass; under the queues
+                                   lock */
+    uint32_t quota;      /* atomic: policy krcud: callbacks that run before the policy's rule is checked; refilled
+                               when more callbacks become ready */
+    uint32_t punted;     /* atomic: policy krcud: the policy's rule has left ready callbacks to a daemon, until more
+                               callbacks become ready */
+    uint32_t made_ready; /* atomic: number of times that callbacks became ready; written under the queues lock */
+    uint32_t calls;      /* atomic: enum callback_calls: whether its owner makes the calls that run callbacks; CALLED is
+                            written by the owner, the other values by a dispatching thread */
+    uint32_t owner_waits;   /* atomic: the owner waits until callbacks have returned; written by the owner */
     void *free_block;       /* atomic: rcu_free()'s newest block, NULL = none; CALLBACK_FREE_OUT */
-    uint64_t free_queued;   /* atomic: pointers given to rcu_free() and rcu_retire(); written by the owner */
-    uint64_t free_check_at; /* atomic: as queue.look_at, of pointers */
-    uint64_t free_done;     /* atomic: of these, freed; written by the claim's owner */
-    uint64_t free_started;  /* atomic: with the one that the claim's owner is freeing; for fork */
+    uint64_t free_queued;   /* atomic: pointers passed to rcu_free() and rcu_retire(); written by the owner */
+    uint64_t free_check_at; /* atomic: as queue.check_at, for pointers */
+    uint64_t free_done;     /* atomic: pointers freed; written by the claim's owner */
+    uint64_t free_started;  /* atomic: pointers freed, and the one that the claim's owner is freeing; for fork */
     uint64_t free_goal;     /* rcu_barrier() waits for this number; under the barrier lock */
     struct cb_queue queue;
-    int64_t waiting_ns[2];  /* atomic: as oldest_ns, of each segment that waits, 0 = it is empty; queues lock */
-    int64_t batch_ns;       /* atomic: as oldest_ns, of the batch, 0 = it is empty; written by the claim's owner */
-    uint64_t longest_ns;    /* atomic: that a callback has run; written by the claim's owner */
-    rcu_callback_t longest; /* atomic: its function; likewise */
+    int64_t waiting_ns[2];  /* atomic: as oldest_ns, for each waiting segment, 0 = empty; under the queues lock */
+    int64_t batch_ns;       /* atomic: as oldest_ns, for the batch, 0 = empty; written by the claim's owner */
+    uint64_t collected;     /* callbacks and frees that bound.collected counts; under the queues lock */
+    uint64_t returned;      /* the same for bound.returned; by the claim's owner */
+    uint64_t longest_ns;    /* atomic: longest duration of a callback; written by the claim's owner */
+    rcu_callback_t longest; /* atomic: function of that callback; written by the claim's owner */
 };
 
-/* What the threads of one leaf have queued: slots as bits. */
+/* The queues of one leaf's threads: slots as bits. */
 struct callback_leaf {
-    struct lock lock; /* the consumer side of its queues; a fork holds it, so that none is half moved in the child */
-    uint32_t dirty;   /* atomic: inbox went from empty to not empty; set by owners, cleared by the collector */
-    uint32_t waiting; /* atomic: callbacks wait for a grace period; written under the lock */
-    uint32_t ready;   /* atomic: callbacks are ready, for the owner or a daemon; written under the lock */
+    struct lock lock; /* the consumer side of the leaf's queues; fork() holds it, so no child finds a half moved head */
+    uint32_t dirty;   /* atomic: slots whose inbox ceased to be empty; set by owners, cleared by the collector */
+    uint32_t waiting; /* atomic: slots with waiting callbacks; written under the lock */
+    uint32_t ready;   /* atomic: slots with ready callbacks, for the owner or a daemon; written under the lock */
     struct callback_slot slot[READER_FANOUT];
-    /* Every batch counts here: by leaf, so that all threads do not write one line. */
+    /* Updated by every batch: one counter per leaf, so that not all threads write one line. */
     struct counter by_owner __attribute__((aligned(BASE_CACHE_LINE)));
     struct counter latency_us_log2[RTRCU_LATENCY_BUCKETS];
 };
@@ -87,7 +100,17 @@ struct callback_leaf {
 /* An object that contains functions of callbacks. */
 struct callback_object {
     uint32_t state;          /* atomic: see unloaded.c */
-    struct plat_object plat; /* by the thread that has made the state busy */
+    struct plat_object plat; /* written by the thread that has made the state busy */
+};
+
+/* The backlog of the whole process: see bound.c. */
+struct callback_bound {
+    uint64_t collected __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: [O40] callbacks and frees collected */
+    struct tally queues;                                          /* queues with collected callbacks */
+    uint64_t returned __attribute__((aligned(BASE_CACHE_LINE)));  /* atomic: [O40] of them, those that have returned */
+    /* atomic: [O40] 0 or 1: set when the backlog exceeds qmax_process, cleared when it has fallen to 7/8 of that limit;
+     * written by callback_bound_judge() alone. */
+    uint32_t raised __attribute__((aligned(BASE_CACHE_LINE)));
 };
 
 struct callback {
@@ -95,8 +118,9 @@ struct callback {
     struct gp *gp;
     const struct config *config;
     struct callback_marks dirty_leaves; /* leaves that may have dirty inboxes [O27] */
-    struct callback_marks busy_leaves;  /* where callbacks may wait or be ready; under the queues locks */
-    struct tally barriers;              /* rcu_barrier() calls under way */
+    struct callback_marks busy_leaves;  /* leaves where callbacks may wait or be ready; under the queues locks */
+    struct tally barriers;              /* rcu_barrier() calls in progress */
+    struct callback_bound bound;
     struct counter over_qmax;
     struct counter blocked_at_qmax;
     struct counter limit_raised;
@@ -108,12 +132,14 @@ struct callback {
     struct counter limit_stops;
     struct counter frees_leaked;
     struct complaint long_callbacks;
-    struct complaint_box message;                   /* of a deadline thread that invokes */
+    struct complaint missed_calls;
+    struct complaint_box message;                   /* left by a deadline thread that invokes */
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: checked builds, the set of queued heads: see double.c */
-    struct rcu_head **queued_more[CALLBACK_DOUBLE_MORE]; /* atomic: its further tables, NULL = not allocated */
+    struct rcu_head **queued_more[CALLBACK_DOUBLE_MORE]; /* atomic: further tables of the set, NULL = not allocated */
     struct callback_object object[CALLBACK_OBJECTS];     /* debug builds, see unloaded.c */
-    bool tracks_heads;                                   /* constant: that set is kept */
-    uint32_t rt_awake[PLAT_CPU_MAX];                     /* atomic: threads that said rcu_rt_awake(true) on that CPU */
+    bool tracks_heads;                                   /* constant: the set is maintained */
+    uint32_t rt_awake[PLAT_CPU_MAX];                     /* atomic: number of threads in rcu_rt_awake(true) on that
+                                                            CPU */
 };
 
 static inline struct reader_registry *callback_registry(const struct callback *cb)
@@ -123,17 +149,17 @@ static inline struct reader_registry *callback_registry(const struct callback *c
 void callback_init(struct callback *cb, const struct config *config, struct gp *gp);
 void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf);
 
-/* For complain_by(): a deadline thread writes no message about the callbacks that it runs. */
+/* For complain_by(): a deadline thread prints no message about the callbacks that it runs. */
 static inline struct complaint_box *callback_message_box(struct callback *cb)
 {
     return reader_self_is(READER_STATE_DEADLINE) ? &cb->message : NULL;
 }
-/* Does such a message wait for a thread that may write? */
+/* Does a message wait for a thread that may print? */
 static inline bool callback_message_waits(const struct callback *cb)
 {
     return complaint_box_is_full(&cb->message);
 }
-/* False: none does. */
+/* Print the waiting message.  False: none waits. */
 static inline bool callback_message_write(struct callback *cb)
 {
     return complaint_box_write(&cb->message);
@@ -163,7 +189,7 @@ static inline void callback_queues_unlock(const struct reader_leaf *leaf)
     lock_release(&callback_leaf(leaf)->lock);
 }
 
-/* Words that are written under the queues lock, and looked at without it. */
+/* Change a word that is written under the queues lock and read without it. */
 static inline void callback_bits_set(uint32_t *word, uint32_t bits)
 {
     rtrcu_store_relaxed(word, *word | bits);
@@ -174,46 +200,47 @@ static inline void callback_bits_clear(uint32_t *word, uint32_t bits)
     rtrcu_store_relaxed(word, *word & ~bits);
 }
 
-/* What this room tells other processes. */
+/* Fields that this room shows to other processes. */
 extern const struct inspect_table callback_inspect_table;
-/* Fill in what this room counts. */
+/* Fill in the counters of this room. */
 void callback_stats(const struct callback *cb, struct rtrcu_stats *stats);
 
 /* ---- enqueue: enqueue.c ---- */
 
-/* A set: what the caller must see to. */
+/* A set of actions for the caller. */
 enum callback_enqueued {
     CALLBACK_DONE = 0,
-    CALLBACK_FIRST = 1 << 0,        /* the inbox was empty: the driver must hear of it */
-    CALLBACK_CHECK_LIMITS = 1 << 1, /* the owner should look at its limits */
-    CALLBACK_NO_MEMORY = 1 << 2,    /* of callback_free(): nothing is queued, but a full block may have come back */
+    CALLBACK_FIRST = 1 << 0,        /* the inbox was empty: notify the driver */
+    CALLBACK_CHECK_LIMITS = 1 << 1, /* the owner should check its limits */
+    CALLBACK_NO_MEMORY = 1 << 2,    /* from callback_free(): nothing is queued, but a full block may have been
+                                       returned */
 };
 
 /* Queue @head for the calling thread.  Wait-free on a registered thread. */
 enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_record *record, struct rcu_head *head,
                                         rcu_callback_t func);
 
-/* In the order in which they rise.  FULL: the backlog is qmax; OVER: it is above. */
+/* Ordered by severity.  FULL: the backlog equals callback_full_at(); OVER: the backlog exceeds it. */
 enum callback_pressure { CALLBACK_CALM, CALLBACK_PUSH, CALLBACK_FULL, CALLBACK_OVER };
-/* Compare the backlog with qhimark and qmax, and say when to look again. */
+/* Compare the backlog with qhimark and callback_full_at(), and set when to check again. */
 enum callback_pressure callback_check_limits(struct callback *cb, struct reader_record *record);
 /* Callbacks and frees queued and not yet returned. */
 uint64_t callback_pending(const struct reader_record *record);
-/* Those that have returned. */
+/* Callbacks and frees that have returned. */
 static inline uint64_t callback_returned(const struct reader_record *record)
 {
     const struct callback_slot *slot = callback_slot(record);
     return rtrcu_load_acquire(&slot->queue.invoked) + rtrcu_load_acquire(&slot->free_done);
 }
-/* The owner looks at its limits at its next call; all owners do. */
+/* Make the owner check its limits at its next call; make all owners do so. */
 void callback_check_again(struct reader_record *record);
 void callback_check_again_all(struct callback *cb);
-/* Count an enqueue that went through above qmax, one that waits at qmax, and a pointer that could not be queued; the
- * last returns true for the first. */
+/* Count an enqueue that succeeded above qmax, an enqueue that waits at qmax, and a pointer that could not be queued.
+ * callback_count_leaked() returns true for the first such pointer. */
 void callback_count_over_qmax(struct callback *cb);
 void callback_count_blocked(struct callback *cb);
 bool callback_count_leaked(struct callback *cb);
-/* The owner's next deadline, 0 = none; set by the owner. */
+/* The owner's next deadline, 0 = none; as set by the owner. */
 static inline int64_t callback_deadline(const struct reader_record *record)
 {
     return rtrcu_load_relaxed(&callback_slot(record)->deadline_ns);
@@ -222,34 +249,70 @@ static inline void callback_set_deadline(struct reader_record *record, int64_t d
 {
     rtrcu_store_relaxed(&callback_slot(record)->deadline_ns, deadline_ns);
 }
-/* Times that callbacks of @record became ready: a hint of whether more have since. */
+/* Number of times that callbacks of @record became ready.  If the number has changed, more callbacks may be ready. */
 static inline uint32_t callback_times_ready(const struct reader_record *record)
 {
     return rtrcu_load_relaxed(&callback_slot(record)->made_ready);
 }
 
-/* The inbox of @record has gone from empty to not empty. */
+/* Mark the inbox of @record, which was empty, for the collector. */
 void callback_mark_new(struct callback *cb, const struct reader_record *record);
+
+/* ---- the bound of the process: bound.c, share.c ---- */
+
+/* The backlog of the process above which shares are in force. */
+uint64_t callback_process_limit(const struct callback *cb);
+/* The callbacks of the process that have returned, counted after each batch. */
+static inline uint64_t callback_bound_returned(const struct callback *cb)
+{
+    return rtrcu_load_acquire(&cb->bound.returned);
+}
+/* Is the backlog of the process above its limit, so that shares are in force? */
+static inline bool callback_bound_is_exceeded(const struct callback *cb)
+{
+    return rtrcu_load_relaxed(&cb->bound.raised) != 0;
+}
+/* The backlog of one queue at which backpressure acts: qmax, or its share of qmax_process if that is less. */
+uint64_t callback_full_at(const struct callback *cb);
+static inline bool callback_is_full(const struct callback *cb, const struct reader_record *record)
+{
+    return callback_pending(record) >= callback_full_at(cb);
+}
+/* Set or clear the flag by which shares are in force, and have owners check their limits if it is set.  With no lock
+ * held. */
+void callback_bound_judge(struct callback *cb);
+/* Under the queues lock, after the inbox was taken: count the callbacks queued since the last call. */
+void callback_bound_collect(struct callback *cb, struct callback_slot *slot);
+/* Under the claim: count the callbacks that have returned since the last call. */
+void callback_bound_return(struct callback *cb, struct callback_slot *slot);
+/* Under the queues lock, after a change of the bits of @record, which @was busy before. */
+void callback_bound_count(struct callback *cb, const struct reader_record *record, bool was);
+void callback_bound_after_fork_child(struct callback *cb);
 
 /* ---- collection: collect.c ---- */
 
-/* Give every new callback the cookie of a grace period, and ask for it.  True if there was any. */
+/* Assign a cookie to every new callback, and request its grace period.  True if there were any. */
 bool callback_collect(struct callback *cb);
 
-/* Has any thread queued something that has not been collected? */
+/* Has any thread queued callbacks that have not been collected? */
 bool callback_anything_new(struct callback *cb);
-/* Slots of @leaf with callbacks that wait or are ready, and with ready ones, as bits.  Without the lock: hints. */
+/* Slots of @leaf with waiting or ready callbacks, as bits; callback_ready() has those with ready ones.  Hints, without
+ * the lock. */
 static inline uint32_t callback_busy_slots(const struct reader_leaf *leaf)
 {
     const struct callback_leaf *part = callback_leaf(leaf);
     return rtrcu_load_relaxed(&part->waiting) | rtrcu_load_relaxed(&part->ready);
 }
-/* The way through the leaves that may have such: the next behind @leaf, the first behind NULL; NULL: none has. */
+static inline bool callback_is_busy(const struct reader_record *record)
+{
+    return callback_busy_slots(reader_leaf_of(record)) & reader_bit(record);
+}
+/* Iterate over leaves that may have such slots: the next after @leaf, the first for NULL; NULL: none. */
 static inline struct reader_leaf *callback_next_busy(const struct callback *cb, const struct reader_leaf *leaf)
 {
     return callback_next_marked(&cb->busy_leaves, cb->registry, leaf);
 }
-/* That way leaves @leaf out from now on, if it has none.  Under its queues lock. */
+/* Skip @leaf in that iteration from now on, if it has no such slots.  Under its queues lock. */
 void callback_unmark_if_empty(struct callback *cb, struct reader_leaf *leaf);
 static inline uint32_t callback_ready(const struct reader_leaf *leaf)
 {
@@ -257,13 +320,16 @@ static inline uint32_t callback_ready(const struct reader_leaf *leaf)
 }
 
 enum callback_server { CALLBACK_NOBODY, CALLBACK_OWNER, CALLBACK_DAEMON };
-/* Move what is ready; say who should invoke it: the owner loses its callbacks to a daemon when none returns for a
- * while.  Under the queues lock, and the leaf lock. */
+/* Move callbacks that have become ready.  Returns the thread that should invoke them: the owner, or a daemon if none of
+ * the owner's ready callbacks has returned for a while.  Under the queues lock, and the leaf lock. */
 enum callback_server callback_advance(struct callback *cb, struct reader_record *record, int64_t now);
+/* Report an owner under policy inline whose callbacks went to a daemon because it never makes the calls that run them.
+ * With no lock held. */
+void callback_report_missed_call(struct callback *cb, const struct reader_record *record);
 
 /* ---- invocation: invoke.c ---- */
 
-/* An embedded head within the first page: rcu_free_head() puts its offset, and 1, where the function would be. */
+/* For an embedded head within the first page: rcu_free_head() stores its offset, plus 1, in place of the function. */
 #define CALLBACK_FREE_OFFSET_MAX 4096
 
 static inline bool callback_is_free_head(rcu_callback_t func)
@@ -286,46 +352,48 @@ static inline void callback_call(struct rcu_head *head, rcu_callback_t func)
         func(head);
 }
 
-/* Value: what a batch may take. */
+/* Value: the limits of a batch. */
 struct callback_budget {
     uint64_t count_max;
-    /* Before each callback after @sure of them: true ends the batch.  NULL = never. */
+    /* Checked before each callback after the first @sure: true ends the batch.  NULL = never. */
     bool (*must_stop)(const struct callback *cb, const struct reader_record *record);
     uint64_t sure;
     int64_t end_ns;      /* CLOCK_MONOTONIC, 0 = none */
-    int64_t deadline_ns; /* as end_ns; counted apart */
-    bool may_wait;       /* for the queues lock; a deadline thread may not */
+    int64_t deadline_ns; /* as end_ns, but a batch that stops at this time counts in deadline_stops */
+    bool may_wait;       /* may wait for the queues lock; false for a deadline thread */
     bool by_owner;
-    const struct tally *stop; /* begin no callback once it is not 0; NULL = nobody stops us */
+    const struct tally *stop; /* begin no callback once this tally is not 0; NULL = never stop */
 };
 
-/* Value: what came of one invocation. */
+/* Value: the result of one invocation. */
 struct callback_run {
     uint64_t done; /* callbacks and frees that have returned */
-    bool claimed;  /* none: another thread has the claim */
-    bool wanted;   /* another thread found our claim meanwhile: the driver must be notified that it has ended */
-    bool stopped;  /* must_stop() ended it before the last */
+    bool claimed;  /* no callback ran: another thread has the claim */
+    bool wanted;   /* another thread found our claim meanwhile: notify the driver that the claim has ended */
+    bool stopped;  /* must_stop() ended the batch before its last callback */
 };
-/* Invoke what is ready. */
+/* Invoke ready callbacks. */
 struct callback_run callback_invoke(struct callback *cb, struct reader_record *record,
                                     const struct callback_budget *budget);
-/* The thread that has the claim tells the driver when it lets go.  False: nobody has it.  A claim that ends by an
- * exception or with its thread is told of by nobody: the driver's tick finds the queue. */
+/* Make the claim's holder notify the driver when it releases the claim.  False: there is no holder.  If the claim ends
+ * by an exception or with its thread, no thread notifies the driver, whose tick finds the queue. */
 bool callback_want(struct reader_record *record);
-/* At the end of a thread: a callback in its hands has ended it. */
+/* Called at a thread's exit.  If a callback ended the thread, release the claim that it held. */
 void callback_thread_ends(struct callback *cb);
 bool callback_has_ready(const struct reader_record *record);
-/* Value: what came of a call of the owner that may invoke. */
+/* Value: the result of an owner's call that may invoke. */
 struct callback_own {
-    uint64_t done; /* have returned */
-    bool punted;   /* what is left belongs to a daemon, in front of its list */
-    bool wanted;   /* a daemon came for it meanwhile: the driver is to be told */
+    uint64_t done; /* callbacks that have returned */
+    bool punted;   /* a daemon runs the remaining callbacks: the queue is at the head of the daemon's list */
+    bool wanted;   /* a daemon found the claim meanwhile: notify the driver */
+    bool stuck;    /* callbacks were ready, and the call could run none */
 };
-/* The calling thread invokes its own as far as the policy allows; @requested_ns as rcu_process_callbacks() takes it. */
+/* Invoke the calling thread's own callbacks as far as the policy allows; @requested_ns as in
+ * rcu_process_callbacks(). */
 struct callback_own callback_invoke_own(struct callback *cb, int64_t requested_ns);
-/* Ready callbacks that the owner is to run: its next quiescent state takes the slow path. */
+/* Make the owner run its ready callbacks: its next quiescent state takes the slow path. */
 void callback_request_owner(struct callback *cb);
-/* The thread of @record is gone: let its slot go once everything has returned.  Under the leaf lock. */
+/* The thread of @record has exited: release its slot once all of its callbacks have returned.  Under the leaf lock. */
 void callback_release_slot(struct reader_record *record);
 
 /* ---- the limit of a batch: limit.c ---- */
@@ -338,102 +406,113 @@ uint64_t callback_count_limit(struct callback *cb, struct reader_record *record)
 struct callback_policy {
     const char *name;
     bool owner_runs; /* in rcu_quiescent_state() and rcu_process_callbacks() */
-    bool punts;      /* what the owner leaves goes to a daemon, at the head of its list */
-    /* What the owner may do in a call; @requested_ns as rcu_process_callbacks() takes it. */
+    bool punts;      /* callbacks that the owner leaves: a daemon runs them; the queue goes to the head of its list */
+    /* The owner's budget in a call; @requested_ns as in rcu_process_callbacks(). */
     void (*owner_budget)(struct callback *cb, struct reader_record *record, int64_t requested_ns,
                          struct callback_budget *budget);
-    /* The owner has ended a batch by @run, and left some if @left.  NULL = the policy keeps nothing of it. */
+    /* The owner has ended batch @run; @left: callbacks remain.  NULL = the policy keeps no state about it. */
     void (*owner_done)(struct callback *cb, struct reader_record *record, const struct callback_run *run, bool left);
 };
 
 extern const struct callback_policy callback_policy_daemon, callback_policy_inline, callback_policy_unbounded,
     callback_policy_krcud, callback_policy_throttle;
-/* NULL if this version has none of that number. */
+/* NULL if this version has no policy of that number. */
 const struct callback_policy *callback_policy_of(int32_t policy);
-/* Does what an owner leaves go to a daemon, at the head of its list? */
+/* Do owners run callbacks? */
+static inline bool callback_owner_runs(const struct callback *cb)
+{
+    return callback_policy_of(config_now(cb->config)->policy)->owner_runs;
+}
+/* Does a daemon run the callbacks that an owner leaves, as the policy's `punts` states? */
 static inline bool callback_punts(const struct callback *cb)
 {
     return callback_policy_of(config_now(cb->config)->policy)->punts;
 }
 
-/* Does real-time work wait for this CPU, or would one more callback run past the owner's deadline?  (policy krcud) */
+/* Does real-time work wait for this CPU, or would one more callback exceed the owner's deadline?  (policy krcud) */
 bool callback_rt_waits(const struct callback *cb, const struct reader_record *record);
 void callback_rt_awake(struct callback *cb, bool awake);
 
 /* ---- direct invocation: direct.c ---- */
 
-/* Run @func(@head) now, if no other reader can exist and this thread is in no section.  False: it must be queued. */
+/* Run @func(@head) now, if no other reader can exist and this thread is in no section.  False: queue it. */
 bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t func, bool in_handler);
 
-/* While the owner waits for callbacks of its own, daemons invoke them. */
+/* Set whether the owner waits for its own callbacks; while it does, daemons invoke them. */
 void callback_owner_waits(const struct reader_record *record, bool waits);
 
 /* ---- barrier: barrier.c ---- */
 
-/* While rcu_barrier() is under way daemons invoke everything. */
+/* While rcu_barrier() is in progress, daemons invoke all callbacks. */
 void callback_barrier_begin(struct callback *cb);
 void callback_barrier_end(struct callback *cb);
-/* Under the barrier lock: remember for every queue the number of its last callback. */
+/* Under the barrier lock: store the number of the last callback of every queue. */
 void callback_barrier_set(struct callback *cb);
-/* Have all of them returned? */
+/* Have the callbacks up to those numbers returned? */
 bool callback_barrier_reached(struct callback *cb);
-/* How many of @record's have not? */
+/* How many of these callbacks of @record have not returned? */
 uint64_t callback_barrier_left(const struct reader_record *record);
-/* Value: what a report says of one queue that is waited for. */
+/* Value: a report's view of one queue that is waited for. */
 struct callback_barrier_view {
     uint64_t left; /* callbacks and frees that have not returned */
     struct plat_tid invoker;
-    uintptr_t running; /* function of the callback or free under way, 0 = none */
+    uintptr_t running; /* function of the callback or free in progress, 0 = none */
 };
 void callback_barrier_read(const struct reader_record *record, struct callback_barrier_view *view);
 
 /* ---- bulk frees: free.c ---- */
 
 typedef void (*callback_retire_t)(void *object);
-/* Value: what to call once its grace period is over. */
+/* Value: the function to call once the grace period is over, and its argument. */
 struct callback_retired {
     void *object;
     callback_retire_t function;
 };
-/* Note it in a block of the thread's. */
+/* Store the pointer in a block of the thread. */
 enum callback_enqueued callback_free(struct callback *cb, struct reader_record *record,
                                      struct callback_retired retired);
-/* Take the thread's blocks, which get no pointer any more, in order.  Under the queues lock. */
+/* Take the thread's blocks in order; no pointer is added to them any more.  Under the queues lock. */
 struct cb_chain callback_free_collect(struct reader_record *record);
 bool callback_is_free_block(rcu_callback_t func);
-/* Under the claim: call the function of the next pointer of the block at the head of the batch; the block goes with its
- * last one. */
+/* Under the claim: call the function of the next pointer of the block at the head of the batch; the block is freed with
+ * its last pointer. */
 void callback_free_one(struct reader_record *record);
-/* Which function is that? */
+/* The function that callback_free_one() would call. */
 callback_retire_t callback_free_next(const struct reader_record *record);
-/* In a fork's child: a thread that is not there had freed the last pointer of the block at the head of the batch. */
+/* In a fork's child: drop the block at the head of the batch if a thread that does not exist had begun to free its last
+ * pointer. */
 void callback_free_drop_spent(struct reader_record *record);
-/* In a fork's child: a thread that is not there had its blocks out. */
+/* In a fork's child: attach the blocks that a thread that does not exist had detached. */
 void callback_free_repair(struct reader_record *record);
-/* Pointers not begun in the block of @head, and in the blocks not collected. */
+/* Pointers that have not been freed yet: in the block of @head; in the record's blocks that are still being filled. */
 uint64_t callback_free_count(const struct reader_record *record, const struct rcu_head *head);
 uint64_t callback_free_count_open(const struct reader_record *record);
 
 /* ---- heads queued twice: double.c ---- */
 
-/* Checked builds: enter @head into the set of queued heads; ends the program with a message if it is there already. */
-void callback_double_enter(struct callback *cb, struct rcu_head *head);
+/* The domain of a head: the native one, or one that the program defined. */
+enum callback_queued_to { CALLBACK_NATIVE, CALLBACK_OF_DOMAIN };
+/* Checked builds: enter @head into the set of queued heads; if the set contains it already, end the program with a
+ * message. */
+void callback_double_enter(struct callback *cb, struct rcu_head *head, enum callback_queued_to to);
 /* Remove @head, whose callback begins. */
-void callback_double_leave(struct callback *cb, struct rcu_head *head);
+void callback_double_leave(struct callback *cb, struct rcu_head *head, enum callback_queued_to to);
+/* In a fork's child: remove the heads that were queued in domains that the program defined. */
+void callback_double_after_fork(struct callback *cb);
 
 /* ---- code that was unloaded: unloaded.c; debug builds ---- */
 
-/* At call_rcu(): the object that contains @func, by which a report names it later. */
+/* At call_rcu(): record the object that contains @func, for a later report. */
 void callback_code_note(struct callback *cb, rcu_callback_t func);
-/* Before a call of @func: ends the program with a message where its code is no longer in memory. */
+/* Before a call of @func: ends the program with a message if its code is no longer in memory. */
 void callback_code_check(const struct callback *cb, const struct reader_record *record, rcu_callback_t func);
 
 /* ---- fork: fork.c ---- */
 
-/* Nobody moves callbacks from one stage to the next meanwhile.  Owners go on queueing, and an invoker its batch. */
+/* Keep all threads from moving callbacks between stages.  Owners still queue, and an invoker continues its batch. */
 void callback_before_fork(struct callback *cb);
 void callback_after_fork_parent(struct callback *cb);
-/* In the child, for every queue: open links, batches under way, claims of threads that are not there. */
+/* In the child, repair every queue: open links, batches in progress, claims of threads that do not exist. */
 void callback_after_fork_child(struct callback *cb, struct plat_tid old_thread_id);
 
 #endif

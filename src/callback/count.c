@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the room counts.
+/* Counters of the room.
  *
  * tested by: test/unit/watch/watch.cc
  */
@@ -21,7 +21,7 @@ bool callback_count_leaked(struct callback *cb)
     return counter_add(&cb->frees_leaked, 1) == 0;
 }
 
-/* When the oldest was queued, of those that have not returned; 0: there is none.  A hint. */
+/* When the oldest callback that has not returned was queued; 0: there is none.  A hint. */
 static int64_t oldest_of(const struct callback_slot *slot)
 {
     const int64_t *since[] = {&slot->batch_ns, &slot->oldest_ready_ns, &slot->waiting_ns[0], &slot->oldest_ns};

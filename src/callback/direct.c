@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* call_rcu_rt(): at once, exactly when no other reader can exist (2004).
+/* call_rcu_rt(): invokes immediately when no other reader can exist (2004).
  *
  * tested by: test/unit/callback/direct.cc
  */
@@ -9,7 +9,8 @@
 
 #define DEPTH_MAX 8
 
-/* May a section of the calling thread hold the object? */
+/* Must the call be queued because of the calling thread's own sections?  In a handler, those of an online
+ * quiescent-state thread are invisible, unless it uses rcu_read_lock_bh(). */
 static bool own_sections_exclude(bool in_handler)
 {
     if (section_nesting() != 0 || rtrcu_self.bh != 0)
@@ -20,9 +21,9 @@ static bool own_sections_exclude(bool in_handler)
 }
 
 /* [O12] Updater half; the reader's half is reader_publish().
- *  - our fence first:    a thread that registers later reads behind its own fence, and finds the object unlinked;
- *  - its counting first: we see a second thread, and queue.
- * Forbidden: we see nobody AND it finds the object. */
+ *  - Our fence first:  a thread that registers later fences before it reads, and finds the object unlinked;
+ *  - The other thread's counting first:  we see a second thread, and queue the callback.
+ * Forbidden: we see no other thread AND a section of another thread finds the object. */
 static bool no_other_reader(struct reader_registry *registry)
 {
     rtrcu_fence_full();
@@ -44,7 +45,7 @@ bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t 
     }
 
     counter_add(&cb->direct, 1);
-    /* The depth is put back also where the callback throws. */
+    /* The depth is restored even if the callback throws. */
     uint32_t depth __attribute__((cleanup(end_direct))) = rtrcu_self.direct_depth++;
     callback_call(head, func);
     return true;

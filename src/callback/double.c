@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Checked builds: the set of queued heads, which ends the program when a head is queued that is queued already.
+/* Checked builds: the set of queued heads; a head queued twice ends the program.
  *
- * Open addressing in tables of growing size.  A slot is taken by compare-and-swap; where no table has a free slot near
- * the head's place, the next table is allocated.  A head is untracked only if the system has no memory for that.
+ * Open addressing in tables of growing size.  A slot is taken by compare-and-swap; if no table has a free slot near
+ * the head's place, the next table is allocated.  A head is untracked only if the system has no memory for a table.
+ * The lowest bit of an entry tells the queue of its head.
  * tested by: test/unit/callback/double.cc
  */
 #include "callback/callback.h"
@@ -26,7 +27,7 @@ static struct rcu_head **slot_of(struct callback *cb, uint32_t table, const stru
     return &table_of(cb, table)[((hash >> 24) + probe) % slots_of(table)];
 }
 
-/* Two threads may allocate the same table; the later one releases its own. */
+/* Two threads may allocate the same table; the later one frees its own. */
 static bool add_table(struct callback *cb, uint32_t table)
 {
     size_t bytes = slots_of(table) * sizeof(struct rcu_head *);
@@ -36,11 +37,21 @@ static bool add_table(struct callback *cb, uint32_t table)
     return made != NULL;
 }
 
-static bool take_slot(struct callback *cb, uint32_t table, struct rcu_head *head)
+static struct rcu_head *entry_of(struct rcu_head *head, enum callback_queued_to to)
+{
+    return (struct rcu_head *)((uintptr_t)head | to);
+}
+
+static bool is_entry_of(const struct rcu_head *entry, const struct rcu_head *head)
+{
+    return ((uintptr_t)entry & ~(uintptr_t)CALLBACK_OF_DOMAIN) == (uintptr_t)head;
+}
+
+static bool take_slot(struct callback *cb, uint32_t table, struct rcu_head *head, enum callback_queued_to to)
 {
     for (uint32_t probe = 0; probe < PROBES; probe++) {
         struct rcu_head *empty = NULL;
-        if (rtrcu_compare_exchange(slot_of(cb, table, head, probe), &empty, head))
+        if (rtrcu_compare_exchange(slot_of(cb, table, head, probe), &empty, entry_of(head, to)))
             return true;
     }
     return false;
@@ -51,16 +62,16 @@ static uint32_t count_slots(struct callback *cb, const struct rcu_head *head)
     uint32_t count = 0;
     for (uint32_t table = 0; table <= CALLBACK_DOUBLE_MORE && table_of(cb, table); table++) {
         for (uint32_t probe = 0; probe < PROBES; probe++)
-            count += rtrcu_load_relaxed(slot_of(cb, table, head, probe)) == head;
+            count += is_entry_of(rtrcu_load_relaxed(slot_of(cb, table, head, probe)), head);
     }
     return count;
 }
 
 /* Two threads may queue one head at the same time.  Each takes a slot and then counts.
- *  - our slot first:  the other thread counts both, and ends the program;
- *  - its slot first:  we count both.
- * Forbidden: neither thread sees the other's slot. */
-void callback_double_enter(struct callback *cb, struct rcu_head *head)
+ *  - Our slot first:  the other thread counts both slots, and ends the program;
+ *  - The other thread's slot first:  we count both slots, and end the program.
+ * Forbidden: neither thread sees the slot of the other. */
+void callback_double_enter(struct callback *cb, struct rcu_head *head, enum callback_queued_to to)
 {
     if (!cb->tracks_heads)
         return;
@@ -68,25 +79,40 @@ void callback_double_enter(struct callback *cb, struct rcu_head *head)
     for (uint32_t table = 0; table <= CALLBACK_DOUBLE_MORE; table++) {
         if (!table_of(cb, table) && !add_table(cb, table))
             break;
-        if (take_slot(cb, table, head))
+        if (take_slot(cb, table, head, to))
             break;
     }
 
     rtrcu_fence_full();
     if (count_slots(cb, head) > 1)
-        plat_die("rtrcu: call_rcu(): head %p is queued already and its callback has not begun\n", (void *)head);
+        plat_die("rtrcu: %s(): head %p is queued already and its callback has not begun\n",
+                 to == CALLBACK_NATIVE ? "call_rcu" : "call_srcu", (void *)head);
 }
 
-void callback_double_leave(struct callback *cb, struct rcu_head *head)
+void callback_double_leave(struct callback *cb, struct rcu_head *head, enum callback_queued_to to)
 {
     if (!cb->tracks_heads)
         return;
 
     for (uint32_t table = 0; table <= CALLBACK_DOUBLE_MORE && table_of(cb, table); table++) {
         for (uint32_t probe = 0; probe < PROBES; probe++) {
-            struct rcu_head *expected = head;
+            struct rcu_head *expected = entry_of(head, to);
             if (rtrcu_compare_exchange(slot_of(cb, table, head, probe), &expected, NULL))
                 return;
+        }
+    }
+}
+
+void callback_double_after_fork(struct callback *cb)
+{
+    if (!cb->tracks_heads)
+        return;
+
+    for (uint32_t table = 0; table <= CALLBACK_DOUBLE_MORE && table_of(cb, table); table++) {
+        struct rcu_head **slots = table_of(cb, table);
+        for (uint64_t slot = 0; slot < slots_of(table); slot++) {
+            if ((uintptr_t)slots[slot] & CALLBACK_OF_DOMAIN)
+                slots[slot] = NULL;
         }
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* call_rcu()'s part: number, append, and look at the limits now and then.
+/* The queueing part of call_rcu(): number, append, and check the limits now and then.
  *
  * tested by: test/unit/callback/callback.cc
  */
@@ -12,10 +12,10 @@ void callback_mark_new(struct callback *cb, const struct reader_record *record)
     callback_mark(&cb->dirty_leaves, leaf);
 }
 
-/* Of a thread without a record, beside others. */
+/* Append a head of a thread without a record, concurrently with others. */
 static bool push_shared(struct cb_queue *queue, struct rcu_head *head)
 {
-    CALL_SCOPE(); /* a fork's child takes a link that is left open for another thread's */
+    CALL_SCOPE(); /* a child that a handler forks in here must end: it would take the open link for another thread's */
     return cbqueue_push(queue, head, CB_ANYBODY);
 }
 
@@ -27,7 +27,7 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
         record = reader_shared_record(cb->registry);
 
     if (CHECK_DEBUG) {
-        callback_double_enter(cb, head);
+        callback_double_enter(cb, head, CALLBACK_NATIVE);
         callback_code_note(cb, func);
     }
     head->func = func;
@@ -36,7 +36,7 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
     enum callback_enqueued result = CALLBACK_DONE;
 
     if (shared ? push_shared(queue, head) : cbqueue_push(queue, head, CB_OWNER)) {
-        /* [O8] Enqueue half: the bit is set behind the link, and the driver looks at the bits before it sleeps. */
+        /* [O8] Enqueue half: we set the bit after the link; the driver reads the bits before the driver sleeps. */
         rtrcu_store_relaxed(&callback_slot(record)->oldest_ns, plat_clock_now());
         callback_mark_new(cb, record);
         result |= CALLBACK_FIRST;
@@ -55,7 +55,7 @@ uint64_t callback_pending(const struct reader_record *record)
            freed;
 }
 
-/* Look again after @more heads and pointers.  Each kind counts half of them, so that none passes a mark unseen. */
+/* Check again after @more heads and pointers.  Each kind is allowed half of them, so no mark is passed unnoticed. */
 static void check_after(struct callback_slot *slot, uint64_t more)
 {
     uint64_t half = (more + 1) / 2;
@@ -63,39 +63,45 @@ static void check_after(struct callback_slot *slot, uint64_t more)
     rtrcu_store_relaxed(&slot->free_check_at, rtrcu_load_relaxed(&slot->free_queued) + half);
 }
 
-static enum callback_pressure check_by(const struct rtrcu_config *config, struct reader_record *record)
+/* Shares may shrink while they are in force, so an owner checks again after an eighth of its share. */
+static enum callback_pressure check_by(const struct callback *cb, const struct rtrcu_config *config, bool exceeded,
+                                       struct reader_record *record)
 {
     struct callback_slot *slot = callback_slot(record);
     uint64_t pending = callback_pending(record);
-    uint64_t qhimark = (uint64_t)config->qhimark, qmax = (uint64_t)config->qmax;
-    uint64_t low = qhimark < qmax ? qhimark : qmax;
+    uint64_t qhimark = (uint64_t)config->qhimark, most = callback_full_at(cb);
+    uint64_t low = qhimark < most ? qhimark : most, step = low / 8 + 1;
 
-    if (pending >= qmax) {
+    if (pending >= most) {
         check_after(slot, 1);
-        return pending > qmax ? CALLBACK_OVER : CALLBACK_FULL;
+        return pending > most ? CALLBACK_OVER : CALLBACK_FULL;
     }
 
     if (pending >= low) {
-        uint64_t room = qmax - pending, step = low / 8 + 1;
+        uint64_t room = most - pending;
         check_after(slot, room < step ? room : step);
         return CALLBACK_PUSH;
     }
 
-    check_after(slot, low - pending);
+    uint64_t room = low - pending;
+    check_after(slot, exceeded && step < room ? step : room);
     return CALLBACK_CALM;
 }
 
-/* A change of the limits has owners look again behind that; we see by which we have looked behind our next look.
- *  - our store first:  the other's comes behind it, and we look at our next call;
- *  - its store first:  the new limits are in force, and we look again here.
- * Forbidden: the next look is put off by the old limits AND the new ones are not seen. */
+/* A change of the limits makes owners check again.  We set the next check, then read whether the configuration has
+ * changed.
+ *  - our store first:  the other thread's store follows it, and we check at our next call;
+ *  - its store first:  the new limits are in force, and we check again here.
+ * Forbidden: the next check is put off by the old limits AND the new ones are not seen.
+ * The same holds for callback_bound_judge(), which puts shares into force. */
 enum callback_pressure callback_check_limits(struct callback *cb, struct reader_record *record)
 {
-    for (;;) { /* ends unless the configuration changes for ever */
+    for (;;) { /* ends unless the limits keep changing */
         const struct rtrcu_config *config = config_now(cb->config);
-        enum callback_pressure pressure = check_by(config, record);
+        bool exceeded = callback_bound_is_exceeded(cb);
+        enum callback_pressure pressure = check_by(cb, config, exceeded, record);
         rtrcu_fence_full();
-        if (config_now(cb->config) == config)
+        if (config_now(cb->config) == config && callback_bound_is_exceeded(cb) == exceeded)
             return pressure;
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Nothing is half moved between the stages in a fork's child, which keeps what was queued: links that a missing thread
- * left open are finished, batches under way in threads that are not there go back to the head, and a callback that one
- * of them had begun is neither run again nor waited for.
+/* Queues in a fork's child: nothing is half moved between stages, and the child keeps queued callbacks.  Links that a
+ * missing thread left open are finished; batches in progress in missing threads return to the head of their queue; and
+ * a callback that one of these threads had begun is neither run again nor waited for.
  *
  * tested by: test/unit/callback/fork.cc
  */
@@ -15,7 +15,7 @@ void callback_before_fork(struct callback *cb)
         lock_acquire_same_rank(&callback_leaf(leaf)->lock);
 }
 
-/* A leaf that a thread has hung meanwhile was not locked. */
+/* A leaf that a thread has linked meanwhile was not locked. */
 void callback_after_fork_parent(struct callback *cb)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
@@ -24,7 +24,7 @@ void callback_after_fork_parent(struct callback *cb)
     }
 }
 
-/* @record's batch was being run by a thread that the child does not have. */
+/* End the claim on @record's batch of a thread that the child does not have. */
 static void abandon_claim_after_fork(struct callback *cb, struct reader_record *record)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
@@ -55,8 +55,8 @@ static uint64_t not_above(uint64_t number, uint64_t last)
     return (int64_t)(number - last) > 0 ? last : number;
 }
 
-/* The missing thread may have numbered a head that is in no chain, or a pointer that is in no block: let the numbers
- * say what is there, and count the difference. */
+/* The missing thread may have assigned a number to a head that is in no chain, or to a pointer that is in no block:
+ * recompute the numbers from the heads that exist, and count the difference. */
 static void recount_after_fork(struct callback *cb, struct reader_record *record)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
@@ -67,7 +67,7 @@ static void recount_after_fork(struct callback *cb, struct reader_record *record
     for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
         count_chain(record, chains[i], &heads, &pointers);
 
-    /* What has begun is in no chain any more, and counts: the fork happened inside it. */
+    /* A callback that has begun is in no chain any more but counts: the fork happened inside it. */
     heads += queue->started - queue->invoked;
     pointers += callback_slot(record)->free_started - callback_slot(record)->free_done;
 
@@ -78,13 +78,13 @@ static void recount_after_fork(struct callback *cb, struct reader_record *record
     queue->enqueued = queue->invoked + heads;
     callback_slot(record)->free_queued = callback_slot(record)->free_done + pointers;
 
-    /* The forking thread may be inside rcu_barrier(): it waits for no number that nobody has any more. */
+    /* The forking thread may be inside rcu_barrier(): it must not wait for a number that no callback has. */
     queue->barrier_goal = not_above(queue->barrier_goal, queue->enqueued);
     callback_slot(record)->free_goal = not_above(callback_slot(record)->free_goal, callback_slot(record)->free_queued);
 }
 
-/* All that waits was queued before the fork, so one grace period of the child is enough; the parent's cookies may be
- * ahead of what the child gives out. */
+/* All waiting callbacks were queued before the fork, so one grace period of the child is enough; the parent's cookies
+ * may be later than any that the child will assign. */
 static void wait_anew_after_fork(struct callback *cb, struct cb_queue *queue)
 {
     struct cb_chain waiting = queue->waiting[0];
@@ -104,12 +104,12 @@ static void repair_after_fork(struct callback *cb, struct reader_record *record,
     bool own = record == reader_self();
 
     if (!own) {
-        (void)cbqueue_repair(queue); /* heads that cannot be found are counted below */
+        (void)cbqueue_repair(queue); /* missing heads are counted below */
         callback_free_repair(record);
     }
 
     if (plat_tid_is(cbqueue_claimer(queue->claim), old_thread_id) && queue->claim != 0)
-        queue->claim = lock_thread_number(); /* the fork happened inside a callback: the batch goes on */
+        queue->claim = lock_thread_number(); /* the fork happened inside a callback: the batch continues */
     else if (queue->claim != 0)
         abandon_claim_after_fork(cb, record);
 
@@ -117,7 +117,7 @@ static void repair_after_fork(struct callback *cb, struct reader_record *record,
         recount_after_fork(cb, record);
     wait_anew_after_fork(cb, queue);
 
-    callback_check_again(record); /* the next thread to queue takes the slow path, which makes the child's driver */
+    callback_check_again(record); /* the next thread to queue takes the slow path, which creates the child's driver */
 
     if (queue->batch.first || queue->ready.first)
         queue->has_ready = 1;
@@ -128,7 +128,7 @@ static void repair_after_fork(struct callback *cb, struct reader_record *record,
     callback_leaf(reader_leaf_of(record))->ready &= ~reader_bit(record);
 }
 
-/* Nobody works on the queue of a free slot; a daemon of the parent may have been given one that was let go. */
+/* No thread uses the queue of a free slot, but a daemon of the parent may have held its claim. */
 static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf, struct plat_tid old_thread_id)
 {
     struct reader_record *record;
@@ -163,4 +163,6 @@ void callback_after_fork_child(struct callback *cb, struct plat_tid old_thread_i
         repair_leaf_after_fork(cb, leaf, old_thread_id);
         reader_unlock(leaf);
     }
+
+    callback_bound_after_fork_child(cb);
 }

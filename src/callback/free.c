@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* rcu_free() and rcu_retire(): pointers gathered in blocks, which wait for their grace period like callbacks.
+/* rcu_free() and rcu_retire(): pointers are gathered in blocks, which wait for their grace period like callbacks.
  *
  * A thread's blocks form a ring; slot.free_block is the newest, and its link the oldest.  The thread marks the word to
- * have the ring out, adds to it, and puts it back; the collector takes a ring that is not out for good and appends it
- * to what waits.  So neither waits for the other, no block gets a pointer after the cookie of its segment was taken,
- * and blocks wait in the order in which they were filled.
- * A fork's child finds the ring that a thread which is not there has out.  So each store leaves it whole: a pointer's
- * number is given out first, the pointer is in its place before the block's end says so, and a further block is linked
- * with its first pointer in it.
- * Pointers are numbered as callbacks are (free_queued, free_started, free_done), apart from them, since the collector
- * says where a block stands among the callbacks.  A block knows the numbers of its pointers, and the pointers of a
- * queue are freed in the order of these, one at a time: a budget may end between any two.
- * A block has pointers for free() alone, or each with the function that takes it; the latter has room for both.
+ * detach the ring, adds to the ring, and attaches it again.  The collector takes an attached ring and appends it to the
+ * waiting segments.  So neither the thread nor the collector waits for the other, no block receives a pointer after the
+ * cookie of its segment was taken, and blocks wait in the order in which they were filled.
+ * A fork's child may find a ring detached by a thread that does not exist.  So each store leaves the ring consistent: a
+ * pointer's number is assigned first, the pointer is stored before the block's end includes it, and a further block is
+ * linked with its first pointer in it.
+ * Pointers are numbered as callbacks are (free_queued, free_started, free_done), but separately, since the collector
+ * decides where a block is placed among the callbacks.  A block stores the numbers of its pointers.  The pointers of a
+ * queue are freed in the order of their numbers, one at a time: a budget may end between any two.
+ * A block holds pointers for free() alone, or pointers each with its function; a block of the second kind may hold
+ * pointers for free() too.
  * tested by: test/unit/callback/free.cc
  */
 #include <stdlib.h>
@@ -19,7 +20,8 @@
 #include "callback/callback.h"
 
 struct free_block {
-    struct rcu_head head; /* atomic while it is in a ring, for fork; next: the next newer; then the link of the queue */
+    struct rcu_head head; /* atomic while it is in a ring, for fork; next: the next newer block; later the queue's
+                             link */
     uint64_t first;       /* holds the pointers numbered first + 1 to end */
     uint64_t end;         /* atomic while it is in a ring, for fork */
     bool from_pages;
@@ -30,7 +32,7 @@ struct free_block {
     };
 };
 
-/* A single pointer of a thread without a record: an ordinary callback of the orphans' queue. */
+/* A single pointer of a thread without a record: an ordinary callback in the shared record's queue. */
 struct free_alone {
     struct rcu_head head;
     struct callback_retired retired;
@@ -58,12 +60,12 @@ bool callback_is_free_block(rcu_callback_t func)
     return func == free_block_mark;
 }
 
-/* From malloc(), or from the kernel when that has none left. */
+/* Allocate with malloc(), or from the kernel if that has none left. */
 static void *note_memory(size_t bytes, bool *from_pages)
 {
     int saved = errno;
     void *memory = malloc(bytes);
-    errno = saved; /* which a malloc() that finds memory at its second attempt changes too */
+    errno = saved; /* a malloc() that succeeds at its second attempt changes errno too */
     *from_pages = !memory;
     return memory ? memory : plat_mem_pages(bytes);
 }
@@ -82,7 +84,7 @@ static void run_retired(struct callback_retired retired)
     retired.function(retired.object);
 }
 
-/* The function may end its thread, or throw: the memory that kept it goes first. */
+/* The function may end its thread, or throw, so free its memory first. */
 static void free_alone_run(struct rcu_head *head)
 {
     struct free_alone *alone = container_of(head, struct free_alone, head);
@@ -115,7 +117,7 @@ static struct free_block *newest_of(void *word)
     return (struct free_block *)((char *)word - ((uintptr_t)word & CALLBACK_FREE_OUT));
 }
 
-/* NULL: there is none.  One attempt is enough: if it fails, the collector has taken the ring. */
+/* Detach the ring.  NULL: there is none.  One attempt is enough: if it fails, the collector has taken the ring. */
 static struct free_block *take_out(struct callback_slot *slot)
 {
     void **word = &slot->free_block, *newest = rtrcu_load_relaxed(word);
@@ -143,7 +145,7 @@ static bool has_room(const struct free_block *block, bool for_function)
 static void add(struct callback_slot *slot, struct free_block *block, struct callback_retired retired)
 {
     uint64_t number = block->end + 1, at = block->end - block->first;
-    rtrcu_store_relaxed(&slot->free_queued, number); /* first: no block has more than was given out */
+    rtrcu_store_relaxed(&slot->free_queued, number); /* first: no block contains a number that was not assigned */
     if (block->has_functions)
         block->retired[at] = retired;
     else
@@ -151,8 +153,8 @@ static void add(struct callback_slot *slot, struct free_block *block, struct cal
     rtrcu_store_release(&block->end, number);
 }
 
-/* An empty block to stand behind the newest, which is out from here on.  It was not while memory was asked for: the
- * collector may have taken the ring.  NULL: there is no memory, and nothing is out. */
+/* Allocate an empty block, and detach the ring, which the block will follow.  While memory was allocated the ring was
+ * attached, so the collector may have taken it.  NULL: no memory, and the ring is not detached. */
 static struct free_block *new_block(struct callback_slot *slot, bool has_functions, struct free_block **newest)
 {
     bool from_pages;
@@ -168,7 +170,7 @@ static struct free_block *new_block(struct callback_slot *slot, bool has_functio
     return block;
 }
 
-/* False: there is no memory. */
+/* Store the pointer in the newest block, or in a new one.  False: no memory. */
 static bool note(struct callback_slot *slot, struct callback_retired retired)
 {
     struct free_block *newest = take_out(slot), *block = newest;
@@ -186,7 +188,7 @@ static bool note(struct callback_slot *slot, struct callback_retired retired)
     return true;
 }
 
-/* [O8] The collector may have looked while the blocks were out: the bit is set again behind the exchange. */
+/* [O8] The collector may have found the blocks detached, so the owner sets its bit again after the exchange. */
 static bool notify_collector(struct callback *cb, struct reader_record *record)
 {
     if (rtrcu_load_relaxed(&callback_leaf(reader_leaf_of(record))->dirty) & reader_bit(record))
@@ -222,7 +224,7 @@ struct cb_chain callback_free_collect(struct reader_record *record)
     must_hold(&callback_leaf(reader_leaf_of(record))->lock);
     void **word = &callback_slot(record)->free_block, *seen = rtrcu_load_relaxed(word);
     if (!seen || is_out(seen) || !rtrcu_compare_exchange(word, &seen, NULL))
-        return (struct cb_chain){NULL, NULL}; /* the owner, who has it out, tells the collector when it is back */
+        return (struct cb_chain){NULL, NULL}; /* the owner, which has it detached, notifies the collector afterwards */
 
     rtrcu_tsan_acquire(word);
     struct free_block *newest = seen;
@@ -231,7 +233,7 @@ struct cb_chain callback_free_collect(struct reader_record *record)
     return chain;
 }
 
-/* The link behind a block is always finished: only consumers write it. */
+/* The link after a block is always finished: only consumers write it. */
 static void drop_first(struct cb_queue *queue)
 {
     struct free_block *block = block_of(cbqueue_pop(&queue->batch));
@@ -251,8 +253,8 @@ callback_retire_t callback_free_next(const struct reader_record *record)
     return retired_at(block_at(slot->queue.batch.first), rtrcu_load_relaxed(&slot->free_done) + 1).function;
 }
 
-/* One store says that the free has begun, which is also the block's position: so a fork's child knows it exactly.  The
- * function may end its thread, or throw: the block of the last pointer goes first. */
+/* One store records that the free has begun, and is also the block's position, so a fork's child knows it exactly.  The
+ * function may end its thread, or throw, so the block of the last pointer is freed first. */
 void callback_free_one(struct reader_record *record)
 {
     struct callback_slot *slot = callback_slot(record);
@@ -267,7 +269,7 @@ void callback_free_one(struct reader_record *record)
     if (number == block->end)
         drop_first(&slot->queue);
     run_retired(retired);
-    rtrcu_store_release(&slot->free_done, number); /* a thread that waits for it comes behind the free */
+    rtrcu_store_release(&slot->free_done, number); /* a release: a thread that reads this number runs after the free */
 }
 
 void callback_free_drop_spent(struct reader_record *record)
@@ -285,7 +287,7 @@ uint64_t callback_free_count(const struct reader_record *record, const struct rc
     return block->end - (begun > block->first ? begun : block->first);
 }
 
-/* A further block may be linked and not shown yet: then it stands behind the newest, in the place of the oldest. */
+/* A further block may be linked but not published yet: then it follows the newest, in place of the oldest. */
 void callback_free_repair(struct reader_record *record)
 {
     void **word = &callback_slot(record)->free_block;

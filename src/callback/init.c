@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The room's beginning, and that of its part of a leaf.
+/* Initialisation of the room, and of its part of a leaf.
  *
  * tested by: test/unit/callback/callback.cc
  */

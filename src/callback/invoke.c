@@ -7,15 +7,16 @@
 
 #include "callback/callback.h"
 
-/* The clock is read before each change of function, every so many callbacks that the estimate says fit in this time,
- * and at least every 8. */
+/* The clock is read before each change of function, after as many callbacks as are estimated to fit in this time, and
+ * at least after every 8. */
 #define CLOCK_EVERY_NS 1000
 #define CLOCK_EVERY_MAX 8
 #define COST_MAX_NS 1000000
-/* And before each callback when the deadline is so near that an interval of costly ones could reach it, whatever the
- * estimate says: of a function whose callbacks become costly, one may then run past it, and not 8. */
+/* The clock is also read before each callback when the deadline is so near that an interval of costly callbacks could
+ * reach the deadline, whatever the estimate: if callbacks become costly, 1 may exceed the deadline, not 8. */
 #define DEADLINE_NEAR_NS ((int64_t)CLOCK_EVERY_MAX * COST_MAX_NS)
-/* Callbacks that keep the others and the next grace period's waiting are said: so long together, and so long each. */
+/* A run of callbacks that delays other callbacks and the next grace period is reported if it took at least
+ * LONG_TOGETHER_NS, and at least LONG_EACH_NS per callback. */
 #define LONG_TOGETHER_NS 100000000
 #define LONG_EACH_NS 1000000
 
@@ -29,14 +30,15 @@ static void run(struct callback *cb, struct reader_record *record, struct rcu_he
     rcu_callback_t func = head->func;
     rtrcu_store_relaxed(&callback_slot(record)->queue.function, callback_function(func));
     if (CHECK_DEBUG) {
-        callback_double_leave(cb, head);
+        callback_double_leave(cb, head, CALLBACK_NATIVE);
         callback_code_check(cb, record, func);
     }
     callback_call(head, func);
     rtrcu_store_release(&callback_slot(record)->queue.invoked, callback_slot(record)->queue.started);
 }
 
-/* Take the next head out of the batch; the order of the stores lets a fork's child tell what had begun. */
+/* Take the next head out of the batch; from the order of the stores a fork's child can tell which callback had
+ * begun. */
 static struct rcu_head *next_head(struct reader_record *record)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
@@ -52,7 +54,7 @@ static struct rcu_head *next_head(struct reader_record *record)
     return head;
 }
 
-/* Run one callback of a batch that has any, or free one pointer.  False: it cannot be reached yet. */
+/* Run one callback of a batch that is not empty, or free one pointer.  False: its link is not finished yet. */
 static bool run_next(struct callback *cb, struct reader_record *record)
 {
     if (callback_is_free_block(callback_slot(record)->queue.batch.first->func)) {
@@ -71,15 +73,16 @@ static bool run_next(struct callback *cb, struct reader_record *record)
 struct invocation {
     const struct callback_budget *budget;
     int64_t checked_ns;   /* the last clock reading, 0 = none */
-    uint32_t since_check; /* callbacks begun since */
+    uint32_t since_check; /* callbacks begun since that reading */
     uint32_t interval;    /* callbacks until the next reading */
-    uintptr_t function;   /* of what it ran last */
-    bool cut;             /* it ended at the deadline */
-    bool stopped;         /* must_stop() ended it */
+    uintptr_t function;   /* function of the callback that ran last */
+    bool cut;             /* the batch ended at the deadline */
+    bool stopped;         /* must_stop() ended the batch */
+    uint64_t spent_ns;    /* time in callbacks, up to the last clock reading */
 };
 
-/* What a callback costs: follows a rise at once, a fall slowly.  A batch's first reading has no sample: the estimate
- * fades then, so that one that stops every batch at its beginning cannot last. */
+/* Update the cost estimate: follow a rise immediately, a fall slowly.  The first reading of a batch has no sample, and
+ * the estimate decays then, so an estimate that stops every batch at its beginning cannot persist. */
 static void learn_cost(struct cb_queue *queue, const struct invocation *inv, int64_t now)
 {
     uint64_t cost = inv->since_check ? (uint64_t)(now - inv->checked_ns) / inv->since_check : 0;
@@ -88,8 +91,8 @@ static void learn_cost(struct cb_queue *queue, const struct invocation *inv, int
     rtrcu_store_relaxed(&queue->cost_ns, (uint32_t)(cost > known ? (known + cost) / 2 : known - (known - cost) / 8));
 }
 
-/* The longest callback: the mean of those between two readings of the clock, which are of one function unless the batch
- * has no limit of time. */
+/* Record the longest callback: the mean of the callbacks between two clock readings, which have the same function
+ * unless the batch has no time limit. */
 static void note_if_longest(struct callback_slot *slot, uint64_t each_ns)
 {
     if (each_ns <= rtrcu_load_relaxed(&slot->longest_ns))
@@ -124,8 +127,8 @@ static void check_duration(struct callback *cb, struct callback_slot *slot, uint
     complain_long(cb, queue, count, took_ns);
 }
 
-/* Intervals begin at one callback and double up to what the estimate and the deadline allow, so that callbacks of
- * unknown cost cannot overrun by many. */
+/* Intervals begin at one callback and double up to the length that the estimate and the deadline allow, so that
+ * only few callbacks of unknown cost can exceed the limit. */
 static uint32_t next_interval(const struct cb_queue *queue, const struct invocation *inv)
 {
     int64_t deadline_ns = inv->budget->deadline_ns;
@@ -142,16 +145,18 @@ static bool is_timed(const struct callback_budget *budget)
     return budget->end_ns || budget->deadline_ns;
 }
 
-/* Note what the callbacks since the last reading of the clock have cost.  A daemon, which other threads keep from its
- * CPU, tells nothing of what they would cost their owner. */
-static void learn(struct callback *cb, struct callback_slot *slot, const struct invocation *inv, int64_t now)
+/* Record the cost of the callbacks since the last clock reading.  Not in a daemon: other threads preempt it, so its
+ * time does not show what the callbacks would cost their owner. */
+static void learn(struct callback *cb, struct callback_slot *slot, struct invocation *inv, int64_t now)
 {
+    if (inv->since_check)
+        inv->spent_ns += (uint64_t)(now - inv->checked_ns);
     if (is_timed(inv->budget) || inv->budget->by_owner)
         learn_cost(&slot->queue, inv, now);
     check_duration(cb, slot, inv->since_check, now - inv->checked_ns);
 }
 
-/* Read the clock and say whether the next interval still fits. */
+/* Read the clock.  True: the next interval does not fit. */
 static bool time_is_up(struct callback *cb, struct callback_slot *slot, struct invocation *inv)
 {
     const struct callback_budget *budget = inv->budget;
@@ -178,7 +183,7 @@ static bool time_is_up(struct callback *cb, struct callback_slot *slot, struct i
     return false;
 }
 
-/* Of a callback, or of the next pointer of a block. */
+/* Function of the next callback, or of the next pointer of a block. */
 static uintptr_t next_function(const struct reader_record *record, const struct rcu_head *next)
 {
     if (callback_is_free_block(next->func))
@@ -186,7 +191,8 @@ static uintptr_t next_function(const struct reader_record *record, const struct 
     return (uintptr_t)callback_function(next->func);
 }
 
-/* Is the next callback of another function than the last?  Then nothing is known of its cost: intervals begin anew. */
+/* Does the next callback have a different function from the last?  Then its cost is unknown, and intervals start
+ * over. */
 static bool is_of_another_kind(const struct reader_record *record, struct invocation *inv)
 {
     uintptr_t function = next_function(record, callback_slot(record)->queue.batch.first);
@@ -198,7 +204,7 @@ static bool is_of_another_kind(const struct reader_record *record, struct invoca
     return true;
 }
 
-/* Does the policy, or the time, end the batch before its next callback? */
+/* Does the policy or the time limit end the batch before its next callback? */
 static bool must_end(struct callback *cb, struct reader_record *record, struct invocation *inv, uint64_t done)
 {
     const struct callback_budget *budget = inv->budget;
@@ -209,6 +215,14 @@ static bool must_end(struct callback *cb, struct reader_record *record, struct i
     return inv->stopped || (look && time_is_up(cb, callback_slot(record), inv));
 }
 
+/* For rtrcu_thread_stats(): the calling thread has spent @ns in the callbacks of a batch. */
+static void note_own_time(uint64_t ns)
+{
+    rtrcu_self.callback_ns += ns;
+    if (ns > rtrcu_self.batch_ns_max)
+        rtrcu_self.batch_ns_max = ns;
+}
+
 static void run_batch(struct callback *cb, struct reader_record *record, const struct callback_budget *budget,
                       struct callback_run *run)
 {
@@ -217,7 +231,7 @@ static void run_batch(struct callback *cb, struct reader_record *record, const s
     uint64_t done = 0;
 
     trace3(batch_begin, cb->gp, reader_thread_id(record).number, budget->count_max);
-    /* A batch that is through has not been stopped by its time, however late it is. */
+    /* A batch that has run its last callback does not count as stopped by its time limit, however late it is. */
     while (queue->batch.first && done < budget->count_max && !(budget->stop && tally_read(budget->stop))) {
         if (must_end(cb, record, &inv, done) || !run_next(cb, record))
             break;
@@ -227,6 +241,7 @@ static void run_batch(struct callback *cb, struct reader_record *record, const s
 
     if (inv.since_check)
         learn(cb, callback_slot(record), &inv, plat_clock_now());
+    note_own_time(inv.spent_ns);
 
     trace3(batch_end, cb->gp, reader_thread_id(record).number, done);
     if (budget->by_owner)
@@ -236,7 +251,7 @@ static void run_batch(struct callback *cb, struct reader_record *record, const s
     run->stopped = inv.stopped;
 }
 
-/* One sample a batch: how long its oldest callback has waited. */
+/* One sample per batch: how long its oldest callback has waited. */
 static void sample_latency(struct callback_leaf *part, int64_t waited_ns)
 {
     uint64_t us = waited_ns > 1000 ? (uint64_t)waited_ns / 1000 : 1;
@@ -244,8 +259,8 @@ static void sample_latency(struct callback_leaf *part, int64_t waited_ns)
     counter_add(&part->latency_us_log2[bucket < RTRCU_LATENCY_BUCKETS ? bucket : RTRCU_LATENCY_BUCKETS - 1], 1);
 }
 
-/* Move ready into the batch, if the lock can be had. */
-static void refill(struct reader_record *record, bool may_wait)
+/* Move ready callbacks into the batch, if the lock can be taken. */
+static void refill(struct callback *cb, struct reader_record *record, bool may_wait)
 {
     int64_t oldest_ns = 0;
     struct reader_leaf *leaf = reader_leaf_of(record);
@@ -268,9 +283,11 @@ static void refill(struct reader_record *record, bool may_wait)
     queue->ready = (struct cb_chain){NULL, NULL};
 
     if (!queue->batch.first) {
+        bool was_busy = callback_is_busy(record);
         rtrcu_store_relaxed(&slot->batch_ns, 0);
         rtrcu_store_release(&queue->has_ready, 0);
         callback_bits_clear(&callback_leaf(reader_leaf_of(record))->ready, reader_bit(record));
+        callback_bound_count(cb, record, was_busy);
     }
 
     callback_queues_unlock(leaf);
@@ -289,25 +306,27 @@ void callback_release_slot(struct reader_record *record)
     if (cbqueue_pending(&slot->queue) != 0 || rtrcu_load_acquire(&slot->queue.claim) != 0)
         return;
 
-    /* A slot that drains no longer may be the next thread's, which takes it without this lock: what that one says
-     * counts. */
+    /* A slot that no longer drains may belong to the next thread, which takes the slot without this lock: then that
+     * thread's values stay. */
     if (reader_is_draining(record)) {
         callback_set_deadline(record, 0);
+        rtrcu_store_relaxed(&slot->calls, CALLBACK_NEVER_CALLED);
         rtrcu_store_relaxed(&slot->throttled_until_ns, 0);
     }
 
     reader_release_slot(record, READER_CALLBACK);
 }
 
-/* While a thread has the claim it is inside callbacks, and is not cancelled: half a callback would be left. */
+/* A thread with the claim is inside callbacks, and must not be cancelled: it would leave a callback half done. */
 struct claim {
+    struct callback *cb;
     struct callback_slot *slot;
     int cancel;
-    bool *wanted; /* at its end */
+    bool *wanted; /* receives, when the claim ends, whether another thread wanted it */
 };
 
-/* Also on the way out of a callback that has thrown, or ends its thread: it counts as returned, and what is behind it
- * stays at the head of the batch. */
+/* Also runs when a callback throws, or ends its thread: that callback counts as returned, and the callbacks after it
+ * stay at the head of the batch. */
 static void release_claim(struct claim *claim)
 {
     struct callback_slot *slot = claim->slot;
@@ -316,6 +335,7 @@ static void release_claim(struct claim *claim)
 
     rtrcu_store_release(&queue->invoked, queue->started);
     rtrcu_store_release(&slot->free_done, rtrcu_load_relaxed(&slot->free_started));
+    callback_bound_return(claim->cb, slot);
 
     uint32_t before = rtrcu_exchange(&queue->claim, 0); /* [O23] */
     invariant("INV-CA1", plat_tid_is(cbqueue_claimer(before), lock_thread_id()));
@@ -324,10 +344,10 @@ static void release_claim(struct claim *claim)
     plat_cancel_restore(claim->cancel);
 }
 
-/* [O23] Daemon half, behind its giving the queue back; the claim's half is release_claim().
- *  - our mark first:          its end finds the mark, and the driver, which is told, finds the queue on no list;
- *  - the end of it first:     we find no claim, and the daemon puts the queue on its list again.
- * Forbidden: the daemon leaves the queue to the claim's thread AND the driver hears nothing. */
+/* [O23] Daemon half, after the daemon has unlisted the queue; the half of the claim's holder is release_claim().
+ *  - Our mark first:  release_claim() sees the mark and notifies the driver, which finds the queue unlisted;
+ *  - The holder's release first:  we find no claim, and the daemon lists the queue again.
+ * Forbidden: the daemon leaves the queue to the claim's holder AND the holder does not notify the driver. */
 bool callback_want(struct reader_record *record)
 {
     uint32_t *claim = &callback_slot(record)->queue.claim, seen = rtrcu_load_relaxed(claim);
@@ -341,12 +361,13 @@ static void run_claimed(struct callback *cb, struct reader_record *record, const
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
     struct claim claim __attribute__((cleanup(release_claim))) = {
-        .slot = callback_slot(record), .cancel = plat_cancel_hold(), .wanted = &run->wanted};
+        .cb = cb, .slot = callback_slot(record), .cancel = plat_cancel_hold(), .wanted = &run->wanted};
     reader_self_set(READER_STATE_CALLBACK);
 
-    while (run->done < budget->count_max) { /* a second turn finds what became ready meanwhile, or nothing */
+    while (run->done < budget->count_max) { /* the second iteration runs callbacks that became ready meanwhile, or
+                                               none */
         if (!queue->batch.first)
-            refill(record, budget->may_wait);
+            refill(cb, record, budget->may_wait);
 
         struct callback_budget rest = *budget;
         uint64_t before = run->done;
@@ -359,7 +380,7 @@ static void run_claimed(struct callback *cb, struct reader_record *record, const
     }
 
     if (!queue->batch.first)
-        refill(record, budget->may_wait);
+        refill(cb, record, budget->may_wait);
 }
 
 void callback_thread_ends(struct callback *cb)
@@ -373,7 +394,7 @@ void callback_thread_ends(struct callback *cb)
             struct callback_slot *at = callback_slot(record);
             bool wanted;
             if (plat_tid_is(cbqueue_claimer(rtrcu_load_relaxed(&at->queue.claim)), lock_thread_id()))
-                release_claim(&(struct claim){.slot = at, .cancel = plat_cancel_hold(), .wanted = &wanted});
+                release_claim(&(struct claim){.cb = cb, .slot = at, .cancel = plat_cancel_hold(), .wanted = &wanted});
         }
     }
 }

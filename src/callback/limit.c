@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The adaptive limit of a batch: of policies whose owners run their callbacks, and of threads that serve where no
- * daemon is.
+/* The adaptive limit of a batch: for policies whose owners run their callbacks, and for threads that serve where there
+ * is no daemon.
  *
  * tested by: test/unit/callback/policy.cc
  */

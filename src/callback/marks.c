@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The transitions of marks, and the way through them.
+/* Setting, clearing and iterating marks.
  *
  * tested by: test/unit/callback/marks.cc
  */
@@ -10,14 +10,15 @@ static uint64_t bit_of(uint32_t index)
     return UINT64_C(1) << index % CALLBACK_MARKS;
 }
 
-/* [O27] Producer half, behind its bit in the leaf; the collector's half is callback_collect().
- *  - our bit first:     the collector, which takes the mark and then looks at the leaf, finds the bit;
- *  - its taking first:  we find no mark, and set it.
- * Forbidden: the mark is taken AND nobody has seen the bit.
- * A handler that interrupts us here may fork, and its child marks each leaf that has a bit.
- *  - we set the mark behind that:   it is there, or a collector has taken it and finds nothing where it looks again;
- *  - we have set it, or rely on it: our bit was there first, and the child has marked the leaf.
- * So nothing that is counted, or known only here, stands between the bit and its mark. */
+/* [O27] Producer half, after the producer has set its bit in the leaf; the collector's half is callback_collect().
+ *  - Our bit first:  the collector, which clears the mark and then reads the leaf, finds our bit;
+ *  - The collector's clearing first:  we find no mark, and set the mark.
+ * Forbidden: the mark is cleared AND no thread has seen the bit.
+ * A handler that interrupts us here may fork.  The child marks each leaf that has a bit.
+ *  - We set the mark after the fork:  the child has set the mark already, or a collector of the child has cleared the
+ *    mark, and finds nothing when it reads the leaf again;
+ *  - We set the mark, or relied on a mark, before the fork:  our bit was set first, and the child has marked the leaf.
+ * So no counter, and no state that only we know, changes between the bit and the mark. */
 void callback_mark(struct callback_marks *marks, const struct reader_leaf *leaf)
 {
     uint32_t index = reader_leaf_index(leaf);

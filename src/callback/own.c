@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Calls of the owner that may invoke its ready callbacks, as the policy says.
+/* Calls of the owner that may invoke its ready callbacks, as the policy allows.
  *
  * tested by: test/api/budgets.cc
  */
@@ -10,13 +10,18 @@ static const struct callback_policy *policy_of(const struct callback *cb)
     return callback_policy_of(config_now(cb->config)->policy);
 }
 
-/* A callback may call this, and then nothing happens. */
+/* Does nothing if a callback calls it, or inside a section. */
 struct callback_own callback_invoke_own(struct callback *cb, int64_t requested_ns)
 {
     struct reader_record *record = reader_self();
     struct callback_own own = {0};
 
-    if (!record || reader_self_is(READER_STATE_CALLBACK) || section_nesting() != 0 || !callback_has_ready(record))
+    if (!record || reader_self_is(READER_STATE_CALLBACK) || section_nesting() != 0)
+        return own;
+
+    if (rtrcu_load_relaxed(&callback_slot(record)->calls) != CALLBACK_CALLED)
+        rtrcu_store_relaxed(&callback_slot(record)->calls, CALLBACK_CALLED);
+    if (!callback_has_ready(record))
         return own;
 
     const struct callback_policy *policy = policy_of(cb);
@@ -30,6 +35,7 @@ struct callback_own callback_invoke_own(struct callback *cb, int64_t requested_n
     own.wanted = run.wanted;
 
     bool left = callback_has_ready(record);
+    own.stuck = left && run.done == 0;
     if (policy->owner_done && (run.done || run.stopped))
         policy->owner_done(cb, record, &run, left);
     own.punted = left && policy->punts && rtrcu_load_relaxed(&callback_slot(record)->punted);
@@ -40,6 +46,6 @@ struct callback_own callback_invoke_own(struct callback *cb, int64_t requested_n
 void callback_request_owner(struct callback *cb)
 {
     struct reader_record *record = reader_self();
-    if (record && policy_of(cb)->owner_runs && reader_self_is(READER_STATE_QSBR) && callback_has_ready(record))
+    if (record && callback_owner_runs(cb) && reader_self_is(READER_STATE_QSBR) && callback_has_ready(record))
         reader_arm_self();
 }

@@ -11,9 +11,9 @@ void cbqueue_init(struct cb_queue *queue)
 }
 
 /* [O5] Producer half; the consumer's half is in cbqueue_take_inbox().
- *  - our exchange first:  the consumer's chain ends at us or behind us, and our stores before are visible to it;
- *  - its exchange first:  we find the stub, start a new inbox, and are in a later chain.
- * Forbidden: the consumer has our head AND does not see what we stored before queueing it. */
+ *  - Our exchange first:  the consumer's chain ends at our head or after it, and the consumer sees our earlier stores;
+ *  - The consumer's exchange first:  we find the stub and start a new inbox, and a later chain contains our head.
+ * Forbidden: the consumer has our head AND does not see our stores from before the enqueue. */
 bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_producer producer)
 {
     bool owner = producer == CB_OWNER;
@@ -80,7 +80,7 @@ void cbqueue_wait(struct cb_queue *queue, struct cb_chain chain, uint64_t cookie
     if (!chain.first)
         return;
 
-    /* An attempt of gp_try_immediate() that fails takes the sequence back, so a later cookie may be the smaller one. */
+    /* If gp_try_immediate() fails it takes the sequence back, so a later cookie may be the smaller one. */
     int last = queue->waiting[1].first ? 1 : 0;
     if (queue->waiting[last].first && seq_before(cookie, queue->cookie[last]))
         cookie = queue->cookie[last];
@@ -114,8 +114,8 @@ bool cbqueue_advance(struct cb_queue *queue, uint64_t seq)
     return moved;
 }
 
-/* Finish the first open link between @first and *last with @missing.  True if one was open.  Where a head cannot be
- * found the chain ends before it: *last moves, and *reached says so. */
+/* Finish the first open link between @first and *last with @missing.  True if one was open.  If a head cannot be found
+ * the chain ends before it: *last moves, and *reached is set accordingly. */
 static bool repair_links(struct rcu_head *first, struct rcu_head **last, struct rcu_head *missing, bool *reached)
 {
     bool mended = false;

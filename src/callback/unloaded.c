@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Debug builds: callbacks whose code was unloaded by dlclose() while they were queued.
+/* Debug builds: detecting callbacks whose code was unloaded by dlclose() while they were queued.
  *
- * At a call_rcu() the object that contains the function is noted; before the function runs its code must still be in
- * memory.  Code that a program has made at run time is in no object, and is looked at in memory alone.
+ * call_rcu() records the object that contains the function.  Before the function runs, its code must still be in
+ * memory.
+ * Code generated at run time belongs to no object, and is only checked to be in memory.
  * tested by: test/api/unloaded.cc
  */
 #include <string.h>
@@ -11,7 +12,7 @@
 
 enum { OBJECT_EMPTY, OBJECT_BUSY, OBJECT_NOTED };
 
-/* The newest that contains it: another object may have lain there before.  NULL: none is noted. */
+/* The newest recorded object that contains @address; an older one there was unloaded.  NULL: none. */
 static const struct callback_object *noted(const struct callback *cb, uintptr_t address)
 {
     for (size_t i = CALLBACK_OBJECTS; i-- > 0;) {
@@ -23,7 +24,7 @@ static const struct callback_object *noted(const struct callback *cb, uintptr_t 
     return NULL;
 }
 
-/* Where the table is full, or a handler takes the same place, the object has no name later. */
+/* If the table is full, or a handler takes the same place, a report cannot name the object. */
 void callback_code_note(struct callback *cb, rcu_callback_t func)
 {
     struct plat_object found;
@@ -44,7 +45,7 @@ void callback_code_note(struct callback *cb, rcu_callback_t func)
     }
 }
 
-/* The words of the message for an address without an object. */
+/* Used in the message for an address without an object. */
 static const struct plat_object nowhere = {.file = "no object is known for the address"};
 
 void callback_code_check(const struct callback *cb, const struct reader_record *record, rcu_callback_t func)

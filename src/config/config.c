@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The copy in force, and changing it.
+/* The copy in force, and its replacement.
  *
  * tested by: test/api/config.cc
  */
@@ -13,7 +13,7 @@ void config_init(struct config *config)
     config->in_force = &config->first;
 }
 
-/* Copies are never freed, so many lie in one page. */
+/* Copies are never freed, so many share one page. */
 #define PAGE_BYTES 4096
 #define PAGE_COPIES ((PAGE_BYTES - 2 * sizeof(void *)) / sizeof(struct rtrcu_config))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The settings in force: one immutable copy, read by every room that needs one, and how settings are read and checked.
+/* The settings in force: one immutable copy, read by every room that needs one; reading and checking of settings.
  *
- * Knows: the public struct.  Must not know: any room that follows a setting.
- * A change puts another copy into force.  Old copies are never freed: a reader of one may still look at it.
+ * Knows: the public struct.  Must not know: any room that obeys a setting.
+ * A change puts another copy into force.  Old copies are never freed, since another thread may still read one.
  */
 #ifndef RTRCU_CONFIG_CONFIG_H
 #define RTRCU_CONFIG_CONFIG_H
@@ -13,8 +13,8 @@
 
 struct config {
     const struct rtrcu_config *in_force; /* atomic */
-    struct rtrcu_config first;           /* what the environment said */
-    struct config_page *pages;           /* of the later ones, newest first; under the lock of changes */
+    struct rtrcu_config first;           /* values from the environment */
+    struct config_page *pages;           /* later copies, newest first; under the lock of changes */
 };
 
 /* Value: why a setting was refused. */
@@ -24,25 +24,26 @@ struct config_message {
 
 /* ---- in force: config.c ---- */
 
-/* Put what the environment says into force. */
+/* Put the settings of the environment into force. */
 void config_init(struct config *config);
 /* The settings in force now; valid for ever. */
 static inline const struct rtrcu_config *config_now(const struct config *config)
 {
     return rtrcu_load_acquire(&config->in_force);
 }
-/* A copy of @settings that may be put into force; NULL: no memory.  One that says the same is taken again. */
+/* A copy of @settings that may be put into force; NULL: no memory.  An equal copy is reused. */
 const struct rtrcu_config *config_copy(struct config *config, const struct rtrcu_config *settings);
 void config_change(struct config *config, const struct rtrcu_config *copy);
 
 /* ---- reading and checking: fields.c ---- */
 
-/* Does @config make sense?  0, or -EINVAL with the reason in @why. */
+/* Is @config consistent?  Returns 0, or -EINVAL with the reason in @why. */
 int config_check(const struct rtrcu_config *config, struct config_message *why);
-/* Set the field @name of @config as the environment does.  0, or -EINVAL with the reason in @why. */
+/* Set the field @name of @config from @text, as an environment variable would.  Returns 0, or -EINVAL with the reason
+ * in @why. */
 int config_set(struct rtrcu_config *config, const char *name, const char *text, struct config_message *why);
-/* Defaults, then the environment, unless the program runs with more rights than whoever started it.  A bad value in the
- * environment is reported on standard error and left out. */
+/* Fill in the defaults, then the values in the environment, unless the program runs with more rights than the user who
+ * started it.  A bad value in the environment is reported on standard error and ignored. */
 void config_from_environment(struct rtrcu_config *config);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One table of fields serves defaults, environment, checks and rtrcu_config_set().
+/* The table of settings, used for defaults, environment, checks and rtrcu_config_set().
  *
  * tested by: test/api/config.cc
  */
@@ -12,10 +12,12 @@
 struct field {
     const char *name;
     size_t offset;
-    size_t size;              /* 4 or 8; more: of a text, "" by default */
+    size_t size;              /* in bytes: 4 or 8; more for a text, whose default is "" */
     int64_t normal;           /* default */
-    int64_t low, high;        /* of a number */
-    const char *const *names; /* of a choice, NULL-terminated; its values count from 0.  Of a text: "", and what else */
+    int64_t low, high;        /* limits of a number */
+    const char *const *names; /* values of a choice, NULL-terminated, counted from 0.  For a text: the name of "", and a
+                                 description of other values */
+    const char *word;         /* of a number: stands for -1, which is below its limits; or NULL */
 };
 
 static const char *const policies[] = {"daemon", "inline", "krcud", "throttle", "unbounded", NULL};
@@ -27,7 +29,8 @@ static const char *const krcud_whens[] = {"rt", "always", NULL};
 static const char *const membarriers[] = {"auto", "on", "off", NULL};
 static const char *const cpu_lists[] = {"process", "CPUs of this machine such as 0-3,7", NULL};
 
-/* The Rust crate's copy has the stack of Rust's own threads, since drops nest as deep as the values that they drop. */
+/* The Rust crate's copy uses the stack size of Rust's own threads, since drops nest as deep as the values that they
+ * drop. */
 #ifndef RTRCU_STACK_KB
 #define RTRCU_STACK_KB 256
 #endif
@@ -35,11 +38,17 @@ static const char *const cpu_lists[] = {"process", "CPUs of this machine such as
 #define MEMBER(member) #member, offsetof(struct rtrcu_config, member), sizeof(((struct rtrcu_config *)0)->member)
 #define CHOICE(member, names)                                                                                          \
     {                                                                                                                  \
-        MEMBER(member), 0, 0, 0, names                                                                                 \
+        MEMBER(member), 0, 0, 0, names, NULL                                                                           \
     }
 #define NUMBER(member, normal, low, high)                                                                              \
     {                                                                                                                  \
-        MEMBER(member), normal, low, high, NULL                                                                        \
+        MEMBER(member), normal, low, high, NULL, NULL                                                                  \
+    }
+
+/* A number, or "auto", which is the default. */
+#define AUTO(member, low, high)                                                                                        \
+    {                                                                                                                  \
+        MEMBER(member), RTRCU_RTPRIO_AUTO, low, high, NULL, "auto"                                                     \
     }
 
 static const struct field fields[] = {
@@ -56,7 +65,9 @@ static const struct field fields[] = {
     NUMBER(expedited, 0, 0, 1),
     NUMBER(kthread_prio, 1, 0, 98),
     NUMBER(krcud_nice, 0, -20, 19),
-    NUMBER(krcud_rtprio, 0, 0, 98),
+    AUTO(krcud_rtprio, 0, 98),
+    AUTO(gp_rtprio, 0, 98),
+    NUMBER(rt_share, 25, 1, 100),
     NUMBER(bhlimit, 256, 0, 1000000000),
     NUMBER(maxbatch, 1000000, 1, 1000000000),
     NUMBER(plugticks, 4, 0, 1000000),
@@ -72,6 +83,7 @@ static const struct field fields[] = {
     NUMBER(stall_timeout_ms, 10000, 0, 86400000),
     NUMBER(fork_wait_us, 100000, 0, 60000000),
     NUMBER(stack_kb, RTRCU_STACK_KB, 256, 1048576),
+    NUMBER(qmax_process, 0, 0, 1000000000000),
     CHOICE(cpus, cpu_lists),
 };
 
@@ -108,14 +120,15 @@ static int64_t highest(const struct field *field)
     return count - 1;
 }
 
-/* A value is cut short in the message, so that what is allowed always fits behind it. */
+/* A value is truncated in the message, so that the allowed values always fit. */
 static int refuse(struct config_message *why, const char *value, const struct field *field)
 {
     size_t room = sizeof(why->text);
     int at = snprintf(why->text, room, "%s \"%.100s\": allowed are ", field->name, value);
 
     if (!field->names) {
-        snprintf(why->text + at, room - (size_t)at, "%lld to %lld", (long long)field->low, (long long)field->high);
+        snprintf(why->text + at, room - (size_t)at, "%s%s%lld to %lld", field->word ? field->word : "",
+                 field->word ? ", " : "", (long long)field->low, (long long)field->high);
         return -EINVAL;
     }
 
@@ -146,6 +159,11 @@ static int parse(const struct field *field, const char *text, int64_t *value, st
 
     if (field->names)
         return refuse(why, text, field);
+
+    if (field->word && strcmp(field->word, text) == 0) {
+        *value = RTRCU_RTPRIO_AUTO;
+        return 0;
+    }
 
     int saved = errno;
     errno = 0;
@@ -206,7 +224,7 @@ int config_set(struct rtrcu_config *config, const char *name, const char *text, 
     return take(config, field, text, why);
 }
 
-/* Names of settings are ASCII, whatever the program's locale makes of its letters. */
+/* Names of settings are ASCII, whatever the program's locale does to letters. */
 static char lower(char letter)
 {
     return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
@@ -228,7 +246,7 @@ static const char *value_of(const char *entry, const char *name)
 static void take_entry(struct rtrcu_config *config, const char *entry)
 {
     struct config_message why;
-    bool of_tests = strncmp(entry, "RTRCU_TEST_", 11) == 0; /* of a program's tests, ours too */
+    bool of_tests = strncmp(entry, "RTRCU_TEST_", 11) == 0; /* variables of tests */
     if (strncmp(entry, "RTRCU_", 6) != 0 || of_tests)
         return;
 
@@ -284,6 +302,8 @@ static int check_field(const struct rtrcu_config *config, const struct field *fi
     }
 
     int64_t value = get(config, field);
+    if (field->word && value == RTRCU_RTPRIO_AUTO)
+        return 0;
     snprintf(text, sizeof(text), "%lld", (long long)value);
     return value < field->low || value > highest(field) ? refuse(why, text, field) : 0;
 }
@@ -302,5 +322,8 @@ int config_check(const struct rtrcu_config *config, struct config_message *why)
 
     if (config->qlowmark > config->qhimark)
         return refuse_pair(why, "qlowmark must not be above qhimark");
+    bool both_set = config->qmax_process && config->qmax != find("qmax")->normal;
+    if (both_set && config->qmax_process < config->qmax)
+        return refuse_pair(why, "qmax must not be above qmax_process");
     return 0;
 }

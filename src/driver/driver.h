@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Drivers: what turns grace periods and serves callbacks when nobody waits for them.
+/* Drivers: advance grace periods and serve callbacks while no thread waits for them.
  *
- * Knows: turning, serving, threads of the library.  Must not know: the public entry points.
+ * Knows: advancing, serving, threads of the library.  Must not know: the public entry points.
  *
- *  kthread.c     the driver that is meant to be used
- *  pass.c        what every driver does, and its sleep
- *  step.c        one step in a call of the program's
- *  history/      drivers that reproduce what a document tells, for comparison
+ *  kthread.c     the driver for use
+ *  pass.c        the pass that every driver makes, and its sleep
+ *  step.c        one step in a call of the program
+ *  history/      drivers that rebuild those of a document, for comparison
  */
 #ifndef RTRCU_DRIVER_DRIVER_H
 #define RTRCU_DRIVER_DRIVER_H
@@ -17,20 +17,20 @@ struct driver {
     struct reader_registry *registry;
     struct callback *cb;
     struct work *work;
-    struct work_thread *thread; /* constant: its own, if it has one */
+    struct work_thread *thread; /* constant: its own thread, if it has one */
     struct turn *turn;
     struct serve *serve;
-    int64_t online_ns; /* of its thread: when a deadline thread was online last, 0 = long ago */
+    int64_t online_ns; /* of its thread: when a deadline thread was last online, 0 = long ago */
     struct counter passes;
 };
 
-/* What this room tells other processes, where it lies in @type as @at. */
+/* Fields that this room shows to other processes, for a struct driver at @at of @type. */
 #define DRIVER_INSPECT(type, at) INSPECT_FIELD("drive.passes", type, at.passes)
 
-/* ---- drivers: a file each, and the table in init.c ---- */
+/* ---- drivers: one file each, and the table in init.c ---- */
 
 extern const struct work_driver driver_kthread, driver_ltimer, driver_sched, driver_poll;
-/* NULL if there is none of that number. */
+/* NULL if no driver has that number. */
 const struct work_driver *driver_of(int32_t driver);
 
 void driver_init(struct driver *driver, struct callback *cb, struct work *work, struct turn *turn, struct serve *serve);
@@ -41,29 +41,29 @@ static inline struct gp_state *driver_normal(const struct driver *driver)
     return turn_gp_state(driver->turn, GP_NORMAL);
 }
 
-/* ---- what every driver does: pass.c ---- */
+/* ---- common to all drivers: pass.c ---- */
 
-/* Once a tick while a driver turns: ready callbacks may lose their owner, or their daemon, or be more than one turn
- * runs.  False: it goes on. */
+/* Called once per tick while a driver advances: ready callbacks may lose their owner or their daemon, or exceed one
+ * batch.  False: continue to wait. */
 bool driver_serve_meanwhile(struct serve *serve);
-/* One look at everything: what was queued, a grace period that is needed, ready callbacks.  True if some wait for their
- * owner. */
+/* One pass: collect what was queued, advance a needed grace period, dispatch ready callbacks.  True if some wait for
+ * their owner. */
 bool driver_pass(struct driver *driver, const struct turn_options *options);
-/* Is there anything that the driver has not looked at? */
+/* Has anything arrived since the driver's last pass? */
 bool driver_anything_new(struct driver *driver);
-/* Sleep until there is something new; no longer than a tick where @ready callbacks wait for their owner, or a deadline
- * thread, which wakes nobody, may queue something.  @event: the driver's futex before the driver last looked. */
+/* Sleep until there is something to do; at most a tick if @ready callbacks wait for their owner, or if a deadline
+ * thread, which wakes no thread, may queue something.  @event: the driver's futex, read before the pass. */
 void driver_sleep_until_new(struct driver *driver, uint32_t event, bool ready);
-/* The same, but only what is urgent wakes the driver. */
+/* Sleep for at most @timeout_ns; only urgent work wakes the driver. */
 void driver_sleep_pacing(struct driver *driver, uint32_t event, int64_t timeout_ns);
 
-/* ---- where the driver has no thread: step.c ---- */
+/* ---- without a thread of the driver: step.c ---- */
 
-/* One step in a call of the program's: the calling thread is outside sections and may take short locks.  Does nothing
- * where a thread of ours turns the crank, unless @asked. */
+/* One step in a call of the program: the calling thread is outside sections and may take short locks.  Does nothing if
+ * a thread of the library advances grace periods, unless @asked. */
 void driver_step_here(struct driver *driver, struct serve_call_budget *call_budget, bool asked);
 
-/* Is anything left to do that nobody else may come for? */
+/* Is work left that the driver must do? */
 bool driver_work_is_left(struct driver *driver);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The table of drivers; the room's beginning, and what it counts.
+/* The table of drivers; initialisation of the room, and its counters.
  *
  * tested by: test/api/drivers.cc
  */

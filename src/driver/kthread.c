@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Driver kthread: a thread of its own, asleep on a futex while there is nothing to do.
  *
- * Grace periods that only callbacks wait for begin at most once a tick, so that they share one; a flood, a barrier or a
- * polled cookie is in a hurry and does not wait for it.
+ * Grace periods wanted only by callbacks begin at most once per tick, so that many callbacks share one; and once in
+ * four ticks while real-time threads queue them, since the driver then preempts ordinary threads for each.  A flood, a
+ * barrier or a polled cookie is urgent and does not wait for the tick.
  * tested by: test/api/drivers.cc
  */
 #include "driver/driver.h"
+
+/* Ticks from one grace period to the next while the driver follows real-time producers. */
+#define REAL_TIME_TICKS 4
+
+static int64_t pace_ns(const struct work *work)
+{
+    return work_tick_ns(work) * (work_rt_follows(work) ? REAL_TIME_TICKS : 1);
+}
 
 static void body(struct driver *driver)
 {
     static const struct turn_options options = {.serve = driver_serve_meanwhile};
     int64_t advanced_ns = plat_clock_now() - work_tick_ns(driver->work);
 
-    for (;;) { /* for the life of the process */
+    while (work_goes_on(driver->work)) {
         counter_add(&driver->passes, 1);
         uint32_t event = work_thread_event(driver->thread);
         bool urgent = work_may_be_urgent(driver->work) && work_take_urgent(driver->work);
-        int64_t now = plat_clock_now(), due = advanced_ns + work_tick_ns(driver->work);
+        int64_t now = plat_clock_now(), due = advanced_ns + pace_ns(driver->work);
 
         callback_collect(driver->cb);
         turn_expedited_serve(driver->turn, driver_serve_meanwhile);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A driver's pass over everything that waits, and its sleep between passes.
+/* A driver's pass over all pending work, and its sleep between passes.
  *
  * tested by: test/api/drivers.cc
  */
 #include "driver/driver.h"
 
-/* How long the driver ticks on when the last deadline thread has gone offline. */
+/* Ticks that the driver continues after the last deadline thread has gone offline. */
 #define ONLINE_TICKS 100
 
 bool driver_anything_new(struct driver *driver)
@@ -17,6 +17,7 @@ bool driver_anything_new(struct driver *driver)
 
 bool driver_serve_meanwhile(struct serve *serve)
 {
+    serve_collect(serve);
     (void)serve_dispatch(serve);
     return false;
 }
@@ -31,8 +32,8 @@ bool driver_pass(struct driver *driver, const struct turn_options *options)
     return serve_dispatch(driver->serve);
 }
 
-/* For some ticks more, so that a loop that is offline while it waits for its next event need not wake us when it comes
- * back. */
+/* The driver ticks on for a while, so that a loop that goes offline only to wait for its next event need not wake it on
+ * its return. */
 static bool ticks_for_deadlines(struct driver *driver)
 {
     int64_t rest_ns = ONLINE_TICKS * work_tick_ns(driver->work);
@@ -43,7 +44,7 @@ static bool ticks_for_deadlines(struct driver *driver)
     return driver->online_ns != 0;
 }
 
-/* [O8] Driver half: the flag is stored, then we look for what is new. */
+/* [O8] Driver half; the waker's half is work_driver_wake().  The driver stores its flag, then checks for work. */
 void driver_sleep_until_new(struct driver *driver, uint32_t event, bool ready)
 {
     int64_t timeout_ns = PLAT_FOREVER;
@@ -57,6 +58,7 @@ void driver_sleep_until_new(struct driver *driver, uint32_t event, bool ready)
     if (!driver_anything_new(driver))
         work_thread_sleep(driver->work, driver->thread, event, timeout_ns);
     work_thread_finish_sleep(driver->thread);
+    work_rt_driver_runs(driver->work);
 }
 
 void driver_sleep_pacing(struct driver *driver, uint32_t event, int64_t timeout_ns)
@@ -65,4 +67,5 @@ void driver_sleep_pacing(struct driver *driver, uint32_t event, int64_t timeout_
     if (!work_is_urgent(driver->work))
         work_thread_sleep(driver->work, driver->thread, event, timeout_ns);
     work_thread_finish_sleep(driver->thread);
+    work_rt_driver_runs(driver->work);
 }

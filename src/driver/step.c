@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One step of a driver in a call of the program's, where the library has no thread to do it: a driver without a
- * thread, or one whose thread is not to be had now.
+/* One driver step in a call of the program, for a driver that has no thread or cannot get one now.
  *
  * tested by: test/api/drivers.cc
  */
 #include "driver/driver.h"
 
-/* Callbacks that wait for somebody's quiescent state: those of threads that have gone, of whom none will come; and
- * ready ones of owners in that discipline, where a section may have swallowed the flag that tells its thread: the next
- * step sets it again. */
+/* Do callbacks wait for a quiescent state of another thread?  Callbacks of exited threads do, because these threads
+ * pass no more quiescent states; so do ready callbacks of quiescent-state threads whose flag a section may have
+ * cleared: the next step sets it again. */
 static bool has_waiting(struct driver *driver)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = callback_next_busy(driver->cb, leaf));) {
@@ -30,7 +29,7 @@ void driver_step_here(struct driver *driver, struct serve_call_budget *call_budg
     const struct work_driver *row = work_driver_row(driver->work);
 
     if (reader_self_is(READER_STATE_CALLBACK))
-        return; /* a callback passed a quiescent state of its own: the outer one goes on */
+        return; /* a callback passed a quiescent state: the step that runs the callback continues */
     if (row->body && (!asked || work_driver_runs(driver->work)))
         return;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Cookies: numbers that a grace period will reach, taken and tested without a lock.
+/* Cookies: numbers of future grace periods, taken and tested without a lock.
  *
  * tested by: test/unit/gp/gp.cc
  */
 #include "gp/gp.h"
 
-/* [O2] Updater half; that of the grace period is in gp_begin().
- *  - our load first:   the grace period of our cookie begins later, so its heavy fence follows our unlinking;
- *  - its store first:  we see it running and take the cookie of the one after.
- * Forbidden: the cookie is that of a grace period that began before our unlinking was visible. */
+/* [O2] Updater half; the grace period's half is in gp_begin().
+ *  - Our load first:  the grace period of our cookie begins later, so its heavy fence follows our unlinking;
+ *  - The store of gp_begin() first:  we see that grace period running, and take the cookie of the next one.
+ * Forbidden: our cookie names a grace period that began before our unlinking was visible. */
 uint64_t gp_snap(const struct gp *gp, enum gp_kind kind)
 {
     rtrcu_fence_full();
@@ -29,7 +29,7 @@ bool gp_request(struct gp *gp, enum gp_kind kind, uint64_t cookie)
     struct gp_machine *machine = &gp->machine[kind];
     uint64_t needed = rtrcu_load_relaxed(&machine->needed);
 
-    while (seq_before(needed, cookie)) { /* each failure means that somebody asked for a later one, or an earlier */
+    while (seq_before(needed, cookie)) { /* each failure means that another thread requested a different cookie */
         if (rtrcu_compare_exchange(&machine->needed, &needed, cookie))
             return true;
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that have not read for a while leave, so that later grace periods cost by the threads that read and not by
- * those that exist.
+/* Making threads that do not read idle, so that grace periods cost by the number of threads that read and not of
+ * threads
+ * that exist.
  *
- * Only the normal machine does this, around a heavy fence, which is what proves that a thread is outside and will say
- * so before it is inside again.  Where there was none, or one that readers make themselves, nobody falls asleep.
+ * Only the normal machine does this, around a heavy fence, which proves that a thread is outside and will take its slow
+ * path before it is inside again.  Without a fence, or with one that readers issue themselves, no thread becomes idle.
  * tested by: test/unit/gp/idle.cc
  */
 #include "gp/gp.h"
@@ -25,8 +26,8 @@ void gp_idle_propose(struct gp *gp, uint32_t scans)
     }
 }
 
-/* What is parked on a thread's list is looked at behind its word [O14]: once nobody is awake there, the other machine
- * no longer looks for it either. */
+/* A thread with tasks on its own list does not become idle: once no thread of a leaf is scanned, a scan of the other
+ * kind no longer promotes these tasks.  The list is read after the word [O14]. */
 static void settle_idle_leaf(struct reader_leaf *leaf, bool heavy)
 {
     uint32_t asleep = 0;
@@ -35,7 +36,8 @@ static void settle_idle_leaf(struct reader_leaf *leaf, bool heavy)
     for (uint32_t left = reader_idle_candidates(leaf); (record = reader_next(leaf, &left));) {
         if (heavy && reader_idle_confirmed(record) && parked_on_thread(record) == 0)
             asleep |= reader_bit(record);
-        (void)reader_count_scan(record, true, 0); /* of a sleeper too: its scans count anew once it wakes */
+        (void)reader_count_scan(record, true, 0); /* restarts the count of scans that found the thread outside, also for
+                                                     a thread that becomes idle */
     }
 
     reader_idle_settle(leaf, asleep);

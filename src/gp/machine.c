@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One grace period, turned by the holder of the crank: begin, scan, poll, end.
+/* One grace period, advanced by the holder of the gp lock: begin, scan, poll, end.
  *
  * tested by: test/unit/gp/gp.cc
  */
@@ -46,12 +46,13 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     machine->began_ns = now;
     machine->idle_scans = 0;
 
-    rtrcu_store_release(&machine->seq, seq); /* [O2]; a release for reads of this number in place of the end's [O4] */
+    rtrcu_store_release(&machine->seq, seq); /* [O2]; a release, since a waiter may read this number instead of the one
+                                                that gp_end() stored before [O4] */
     rtrcu_fence_full();
     trace3(gp_begin, gp, kind, seq);
 }
 
-/* The sequence is odd while we look, so that a cookie taken meanwhile names a later grace period.  [O2], [O4] as in
+/* The sequence is odd during the check, so a cookie taken meanwhile names a later grace period.  [O2], [O4] as in
  * gp_begin() and gp_end(). */
 bool gp_try_immediate(struct gp *gp, enum gp_kind kind)
 {
@@ -75,14 +76,14 @@ bool gp_try_immediate(struct gp *gp, enum gp_kind kind)
     return passed;
 }
 
-/* Whether a reader that a scan has looked at may be put to sleep before the next. */
+/* Count a scan of the reader.  True if the reader may become idle before the next one. */
 static bool may_become_idle(const struct gp_machine *machine, struct reader_record *record, bool inside)
 {
     return machine->idle_scans && reader_count_scan(record, inside, machine->idle_scans) &&
            !(reader_never_idle(reader_leaf_of(record)) & reader_bit(record));
 }
 
-/* Which readers of a leaf are inside?  Those who sleep are not. */
+/* The readers of a leaf that are inside, as bits; idle threads have none. */
 static uint32_t scan_leaf(struct gp_machine *machine, struct reader_leaf *leaf, uint32_t *quiescent_state_threads)
 {
     struct reader_record *record;
@@ -101,7 +102,7 @@ static uint32_t scan_leaf(struct gp_machine *machine, struct reader_leaf *leaf, 
     return inside;
 }
 
-/* Threads with tasks that are not all promoted yet: they count as inside until a poll has done the rest. */
+/* Threads whose tasks are not all promoted yet: they count as inside until a poll has promoted the rest. */
 static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
 {
     struct reader_record *record;
@@ -117,7 +118,7 @@ static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
     return unfinished;
 }
 
-/* Publish the leaf's word, and ask at once those who can only report. */
+/* Publish the leaf's word, and request reports immediately from readers that can only report. */
 static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf)
 {
     struct gp_stamp stamp = gp_stamp_of(rtrcu_load_relaxed(&gp->machine[kind].seq));
@@ -131,11 +132,11 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
     } else {
         reader_lock(leaf);
         inside = scan_leaf(&gp->machine[kind], leaf, &quiescent_state_threads);
-        inside |= promote_leaf(gp, leaf); /* [O14] behind the words: what parked before is on the list */
+        inside |= promote_leaf(gp, leaf); /* [O14] after the words: the tasks that parked before are on the list */
         parked = parked_begin(leaf, kind);
         gp_node_begin(node, kind, stamp, inside, parked);
 
-        /* The flags come behind the leaf's word: a report that came before would find no bit to clear. */
+        /* The flags are set after the leaf's word: a report before it would find no bit to clear. */
         while ((record = reader_next(leaf, &quiescent_state_threads)))
             reader_arm(record);
         reader_unlock(leaf);
@@ -147,7 +148,8 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
         gp_carry(gp, kind, 0, reader_leaf_index(leaf), stamp);
 }
 
-/* An inner node owes for each child that is worth a look, before the children are looked at; those then carry. */
+/* An inner node gets a bit for each child that needs a scan, before the children are scanned; a child without holdouts
+ * then carries. */
 static void scan_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index)
 {
     const struct gp_machine *machine = &gp->machine[kind];
@@ -172,7 +174,7 @@ static uint32_t phase_bit(uint32_t phase)
     return UINT32_C(1) << (phase & 1);
 }
 
-/* [O6] Scan half of registration: the leaves' registered and awake bits are read behind the heavy fence; see
+/* [O6] Scan half of registration: the leaves' registered and scanned bits are read after the heavy fence; see
  * reader_publish(). */
 bool gp_scan(struct gp *gp, enum gp_kind kind)
 {
@@ -194,14 +196,14 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
     return busy;
 }
 
-/* Value: one look at everybody who owes. */
+/* Value: the result of one poll of all holdouts. */
 struct poll {
     bool arm;
-    uint32_t requested;      /* those that had not been asked */
-    enum gp_actions actions; /* for the other kind */
+    uint32_t requested;      /* readers requested for the first time */
+    enum gp_actions actions; /* to be carried out for the other kind */
 };
 
-/* True if it had not been asked yet. */
+/* Set the reader's flag.  True if it was clear. */
 static bool request_report(struct gp *gp, enum gp_kind kind, struct reader_record *record)
 {
     bool requested = reader_arm(record);
@@ -210,7 +212,8 @@ static bool request_report(struct gp *gp, enum gp_kind kind, struct reader_recor
     return requested;
 }
 
-/* Report for those who are outside by now; ask the others.  True if tasks are left to be promoted. */
+/* Report for the readers that are outside by now; request reports from the others.  True if tasks are left to be
+ * promoted. */
 static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf, struct poll *poll)
 {
     struct reader_record *record;
@@ -231,7 +234,8 @@ static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf
     return unfinished;
 }
 
-/* Only where a report is owed; a reporter may have been preempted between its own bit, or a carry, and the next one. */
+/* Descend only to nodes with bits; a reporter may have been preempted between clearing its bit and the carry, or
+ * between two carries. */
 static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct poll *poll)
 {
     const struct gp_node *node = gp_node_at(gp, level, index);
@@ -239,24 +243,26 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
     uint32_t below = leaf ? 0 : gp_word_children(gp_node_word(node, kind));
 
     while (leaf && gp_holdouts(gp, kind, leaf) && poll_leaf(gp, kind, leaf, poll))
-        ; /* a thread that may be waited for parks on the leaf's list, so the threads' lists only get shorter */
+        ; /* waited-for threads park on the leaf's list, so the threads' lists only get shorter */
 
     for (; below; below &= below - 1)
         poll_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below), poll);
 
-    /* A reporter that was preempted before its carry need not have run since: the poll carries in its place. */
+    /* A reporter that was preempted before its carry may not have run since: the poll carries in its place. */
     if (!gp_word_is_pending(gp_node_word(node, kind)))
         gp_carry(gp, kind, level, index, gp_stamp_of(rtrcu_load_relaxed(&gp->machine[kind].seq)));
 }
 
-/* Look again which readers without a record are outside, or were.  A reader that enters in the turn that a group is
- * waited for is sent to the other one as soon as that is empty, so however many follow each other, each group empties
- * in its turn.
- * [O25] Looking half; the reader's is reader_anonymous_enter(), that of another look reader_anonymous_flip().
- *  - its count first:  a look at its group behind our fence finds it;
- *  - a look first:     its pointers are read behind that, and are new, in whichever group it is counted.
- * The second turn that begins behind our first look saw the group of that look empty behind it, the third the other.
- * Forbidden: each group was seen empty, AND a section that is counted in one reads an old pointer. */
+/* Look again which phases of readers without a record are empty, or have been empty.  While a grace period waits for
+ * one phase, new readers enter the other phase as soon as that phase is empty, so each phase empties in turn, with any
+ * number of successive readers.
+ * [O25] Looking half; the reader's half is reader_anonymous_enter(), that of another look is reader_anonymous_flip().
+ *  - The reader's count first:  a look at the reader's phase after our fence finds the count;
+ *  - A look first:  the reader, in whichever phase it is counted, loads pointers after that look and finds new ones.
+ * A flip has read the counter of the next phase as empty.  The first flip after our first look may have read that
+ * counter before the look.  The second flip proves that the phase of that look has been empty since, the third flip
+ * proves the same of the other phase.
+ * Forbidden: each phase was seen empty, AND a section that is counted in either phase reads an old pointer. */
 static void poll_anonymous(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
@@ -282,7 +288,7 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *ac
     poll_below(gp, kind, rtrcu_load_relaxed(&machine->top), 0, &poll);
     poll_anonymous(gp, kind);
 
-    *actions |= poll.actions & ~gp_action_wake(kind); /* the caller turns this one: nobody to wake */
+    *actions |= poll.actions & ~gp_action_wake(kind); /* the caller advances this kind: no wake-up is needed */
     return poll.requested;
 }
 
@@ -355,7 +361,7 @@ void gp_stats(const struct gp *gp, struct rtrcu_stats *stats)
     stats->exp_completed = counter_read(&gp->machine[GP_EXPEDITED].completed);
 }
 
-/* The grace period under way begins again: its cookie is still ahead. */
+/* Undo the begin of the grace period in progress, if any.  Its cookie has not been reached, so it begins again. */
 static void begin_again(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The transitions of a node's word that other threads may make at the same time.
+/* Transitions of a node's word that several threads may make at the same time.
  *
  * tested by: test/unit/gp/node.cc
  */
 #include "gp/node.h"
 
-/* The leaf lock keeps the thread's bit that justifies this: it is cleared under it, behind the promotion of its tasks,
- * or by the owner if its record says that nothing is parked, which it does not say before this flag is set. */
+/* INV-GP5: the bit of the thread whose tasks arrive is still set.  Other threads clear it under the leaf lock, after
+ * they have promoted its tasks.  The owner clears it only when its record shows no parked tasks, which is after this
+ * flag is set. */
 void gp_node_park(struct gp_node *node, enum gp_kind kind)
 {
     uint64_t before = rtrcu_fetch_or(&node->word[kind], GP_NODE_PARKED);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Questions about all readers at once, whose answer may spare a grace period its fence, or its turn.
+/* Questions about all readers at once, whose answer may save a grace period its heavy fence, or all of its steps.
  *
  * tested by: test/unit/gp/gp.cc
  */
 #include "gp/gp.h"
 
-/* The calling thread waits for nobody but others: it is outside, and has parked nothing here. */
+/* The calling thread cannot be a holdout: it is outside, and has no tasks parked on its list. */
 static bool self_is_idle(void)
 {
     const struct reader_record *record = reader_self();
@@ -13,9 +13,9 @@ static bool self_is_idle(void)
 }
 
 /* [O20] Scanning half, after the full fence of gp_try_immediate(), or of gp_begin(); owner half: reader_publish().
- *  - its bit first:   we see it awake, and a grace period follows;
- *  - our look first:  its full fence follows ours, so its sections find what was unlinked before gone.
- * Forbidden: nobody is seen, AND a section reads an old pointer. */
+ *  - The owner's bit first:  we see the owner scanned, and a grace period follows;
+ *  - Our look first:  the owner's full fence follows ours, so the owner's sections no longer find unlinked objects.
+ * Forbidden: we see no scanned thread, AND a section reads an old pointer. */
 bool gp_nobody_reads(const struct gp *gp)
 {
     return reader_self_is_alone(gp->registry) && reader_anonymous(gp->registry) == 0 && self_is_idle();
@@ -29,7 +29,8 @@ static bool leaf_needs_fence(struct reader_leaf *leaf)
     if (reader_scanned_slots(leaf) & ~own & ~reader_quiescent(leaf))
         return true;
 
-    /* Only quiescent-state threads are awake besides the caller: a fence is for those of them that are offline. */
+    /* Besides the caller only quiescent-state threads are scanned: a fence is needed only for those that are
+     * offline. */
     struct reader_record *record;
     bool needs = false;
     reader_lock(leaf);
@@ -39,10 +40,11 @@ static bool leaf_needs_fence(struct reader_leaf *leaf)
     return needs;
 }
 
-/* [O22] Asking half; the owner's half is section_offline(), whose update of the word is a full fence.
- *  - its update first:  we see it offline, and fence heavily, since its next sections begin without a fence;
- *  - our look first:    it is waited for as online, and sections behind its update find the new pointers.
- * Forbidden: no heavy fence, AND a section of a thread that went offline reads an old pointer. */
+/* [O22] Querying half; the owner's half is section_offline(), whose update of the word is a full fence.
+ *  - The owner's update first:  we see the owner offline, and fence heavily, since the owner's next sections begin
+ *    without a fence;
+ *  - Our look first:  we wait for the owner as online, and its sections after the update find the new pointers.
+ * Forbidden: we issue no heavy fence, AND a section of a thread that went offline reads an old pointer. */
 bool gp_needs_fence(struct gp *gp)
 {
     struct reader_leaf *leaf = NULL;

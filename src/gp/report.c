@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Reports and carries: clearing a reader's bit in its leaf's word, and a node's bit in its parent's.
  *
- * Lock-free: a compare-and-swap that names the sequence.  A reporter may be preempted between its own bit and the
- * carry; the next gp_poll() does the carry then.
+ * Lock-free: a compare-and-swap that names the sequence.  If a reporter is preempted between clearing its bit and the
+ * carry, the next gp_poll() carries.
  * tested by: test/unit/gp/gp.cc
  */
 #include "gp/gp.h"
 
-/* Node @index of @level owes nothing: tell the nodes above.  An action if the top became empty. */
+/* Node @index of @level is clear: clear its bit in the nodes above.  Returns an action if the top became clear. */
 enum gp_actions gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct gp_stamp stamp)
 {
     uint32_t top = rtrcu_load_relaxed(&gp->machine[kind].top);
@@ -21,8 +21,8 @@ enum gp_actions gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint3
 }
 
 /* [O4] Reporter half; the end's half is gp_is_clear() and gp_end(), the waiter's gp_reached().
- * The section's accesses come before the clearing (a full fence); the end reads the cleared word with an acquire, and
- * stores the sequence with a release.
+ * The section's accesses precede the reporter's clearing of its bit (a full fence).  The end reads the cleared word
+ * with an acquire, and stores the sequence with a release.
  * Forbidden: a waiter returns AND an access of the section is not yet done. */
 enum gp_actions gp_report(struct gp *gp, const struct reader_record *record)
 {
@@ -47,13 +47,14 @@ enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_phase phase)
                                                        : GP_ACTION_NONE;
 }
 
-/* It owes, or tasks on its list do. */
+/* Does the leaf have holdouts, or tasks that are waited for? */
 static bool leaf_is_pending(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf)
 {
     return gp_word_is_pending(gp_node_word(gp_node_at(gp, 0, reader_leaf_index(leaf)), kind));
 }
 
-/* The leaf at @index, or the next one, as far as the nodes above it say: those on the way down from the top owe. */
+/* Returns @index if each node above that leaf has a bit for it; else the first leaf after those that a node rules
+ * out. */
 static uint32_t skip(const struct gp *gp, enum gp_kind kind, uint32_t index)
 {
     for (uint32_t level = rtrcu_load_relaxed(&gp->machine[kind].top); level > 0; level--) {

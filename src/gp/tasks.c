@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Grace periods and parked tasks: which tasks a leaf's word speaks for, and when it stops doing so.
+/* Grace periods and parked tasks: which tasks a leaf's word stands for, and until when.
  *
- * The flag in a leaf's word says that the boundary of that kind is set.  It is set while the leaf owes a report anyway
- * (the bit of the thread whose tasks are put behind the boundary), or by the scan that publishes the word, so a grace
- * period cannot end in between.
+ * The flag in a leaf's word means that the boundary of that kind is set.  The flag is set either while the leaf has a
+ * holdout (the thread whose tasks are put after the boundary), or by the scan that publishes the word.  So the grace
+ * period cannot end before the flag is set.
  * tested by: test/unit/parked/gp_tasks.cc
  */
 #include "gp/gp.h"
@@ -26,7 +26,7 @@ static void set_flags(struct gp *gp, struct reader_leaf *leaf, struct reader_kin
     }
 }
 
-/* Tasks are on the leaf's list now of which the grace periods of @kinds wait. */
+/* Count the arrival of tasks on the leaf's list for which the grace periods of @kinds wait. */
 static void count_arrival(struct gp *gp, struct reader_kinds kinds)
 {
     for (enum gp_kind kind = GP_NORMAL; kind < GP_KINDS; kind++) {
@@ -42,7 +42,7 @@ void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task)
     count_arrival(gp, waits);
 }
 
-/* The flags of the leaf's word stand already where @older is waited for. */
+/* If @older is waited for, the flags of the leaf's word are set already. */
 void gp_follow(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task)
 {
     count_arrival(gp, parked_follow_on_leaf(leaf, older, task));
@@ -52,8 +52,9 @@ bool gp_promote_parked(struct gp *gp, struct reader_record *record)
 {
     uint32_t moved;
     parked_lock_list(record);
-    /* The thread's bit is read while its list is held.  Before that the thread may clear the bit, as long as nothing is
-     * on its list, and then park a task there that nobody waits for.  While any is there, it leaves its bit alone. */
+    /* The thread's bit is read while its list is locked.  Before that, the thread may clear the bit while its list is
+     * empty, and then park a task there that no grace period waits for.  While the list is not empty, it leaves its bit
+     * set. */
     struct reader_kinds waits = gp_waits_for_thread(gp, record);
     struct reader_kinds fresh = parked_promote(record, waits, &moved);
     parked_unlock_list(record);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: lists may be half changed in the child, which keeps the tasks that are parked and drops those that are mounted
- * in threads that are not there.
+/* Fork: the child may find lists half changed.  It keeps the tasks that are parked, and drops those that are mounted on
+ * threads that it does not have.
  *
- * The child has a moment of each other thread: what it stored before, and nothing later.  A list is whole on the way
- * forward at any moment (base/list.h).
- *  - the task was put on:     its link is there too, which was stored before;
- *  - it was not, or no more:  it was not parked yet, its section was about to end, or it was promoted: then it is
- *                             `moving`, which was stored before it was taken off, and is until it is on again.
+ * The child has each other thread's stores up to some moment, and none after it.  At any moment a list is complete in
+ * the forward direction (base/list.h).
+ *  - the task was put on a list:  the list contains it, since its link was stored before;
+ *  - it was not, or no longer:    it was not parked yet, its section was about to end, or it was being promoted: then
+ *  it
+ *                                 is `moving`, which is stored before it is taken off, and until it is on a list again.
  * Forbidden: a task was parked AND the child has it on no list.
  *
  * tested by: test/api/fork.cc
  */
 #include "parked/parked.h"
 
-/* Those that are mounted elsewhere are dropped, the others go on the leaf's list: the child's grace periods look for no
+/* Drop tasks that are mounted elsewhere and put the others on the leaf's list: the child's grace periods look at no
  * thread but the one that forked. */
 static void list_after_fork(struct parked_leaf *part, struct rcu_task *task)
 {
@@ -29,7 +30,8 @@ static void list_after_fork(struct parked_leaf *part, struct rcu_task *task)
     list_insert_last(&part->tasks, &task->link);
 }
 
-/* The thread that was changing the list is not there: the way forward is whole, the way back may be torn. */
+/* The thread that was changing the list does not exist in the child: the forward links are complete, the backward ones
+ * may not be. */
 static void list_all_after_fork(struct parked_leaf *part, struct rtrcu_link *head)
 {
     struct rtrcu_link *link = head->next, *next;
@@ -52,7 +54,8 @@ static void keep_leaf_after_fork(struct parked_leaf *part)
     part->count = 0;
     part->moving = NULL;
 
-    /* The task that a promotion was moving may be on a list or on none: it counts as on none until a list has it. */
+    /* A task that was being promoted may be on a list or on none: treat it as on none until a list is found to have
+     * it. */
     if (between)
         between->where = PARKED_NOWHERE;
     list_all_after_fork(part, &part->tasks);
@@ -64,9 +67,9 @@ static void keep_leaf_after_fork(struct parked_leaf *part)
     }
 
     lock_reset(&part->counted.lock);
-    list_all_after_fork(part, &part->counted.tasks); /* the child counts none of them: the leaf's list speaks for all */
+    list_all_after_fork(part, &part->counted.tasks); /* the child counts none of them: the leaf's list stands for all */
 
-    if (between && between->where == PARKED_NOWHERE) /* no list had it */
+    if (between && between->where == PARKED_NOWHERE) /* no list contains it */
         list_after_fork(part, between);
 
     rtrcu_store_relaxed(&part->holders, 0);

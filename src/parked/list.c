@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lists of parked tasks: a thread's own, its leaf's with a boundary for each kind of grace period, and promotion
- * between.
+/* Lists of parked tasks: one per thread, and one per leaf with a boundary for each kind of grace period; promotion from
+ * the former to the latter.
  *
  * tested by: test/unit/parked/parked.cc
  */
@@ -42,8 +42,8 @@ bool parked_any(struct reader_registry *registry)
     return false;
 }
 
-/* A promotion adds to the leaf's list before it takes from the thread's: so what is no longer on the one is seen on the
- * other behind that. */
+/* A promotion adds to the leaf's list before it removes from the thread's, so a task that is no longer on the thread's
+ * list is seen on the leaf's afterwards. */
 bool parked_anywhere(struct reader_registry *registry)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
@@ -62,7 +62,8 @@ static struct rcu_task *task_of(struct rtrcu_link *link)
     return container_of(link, struct rcu_task, link);
 }
 
-/* The bit stays until a look finds nothing, so that threads whose tasks come and go do not share its line. */
+/* The bit stays set until a look finds the list empty, so that threads whose tasks come and go do not share its
+ * line. */
 static void hold(const struct reader_record *record)
 {
     uint32_t *holders = &parked_leaf(reader_leaf_of(record))->holders;
@@ -81,7 +82,7 @@ void parked_holds_nothing(struct reader_record *record)
     lock_release(&slot->lock);
 }
 
-/* Under the slot's lock. */
+/* Insert under the slot's lock. */
 static void insert_on_thread(struct reader_record *record, struct rcu_task *task, struct rtrcu_link *before)
 {
     struct parked_slot *slot = parked_slot(record);
@@ -100,7 +101,8 @@ void parked_add_to_thread(struct reader_record *record, struct rcu_task *task)
     lock_release(&slot->lock);
 }
 
-/* The record on whose thread's list @task is, with the slot locked; NULL: it is not, or no longer, on one. */
+/* Lock the slot of the thread on whose list @task is, and return its record.  NULL, with nothing locked: @task is not,
+ * or no longer, on a thread's list. */
 static struct reader_record *lock_slot_of(const struct rcu_task *task)
 {
     struct reader_record *record = rtrcu_load_acquire(&task->record);
@@ -136,7 +138,7 @@ static void set_boundary(struct parked_leaf *part, unsigned int kind, struct rcu
 
 static void put_behind(struct rcu_task *task, struct rcu_task *older)
 {
-    rtrcu_store_relaxed(&task->position, older->position); /* INV-BL2: equal is not falling */
+    rtrcu_store_relaxed(&task->position, older->position); /* INV-BL2: equal does not decrease */
     list_insert_after(&older->link, &task->link);
 }
 
@@ -223,10 +225,11 @@ void parked_unlock_list(struct reader_record *record)
 }
 
 /* [O14] Promotion half; the parking half is section_task_park().  A scan that is about to count a thread as outside has
- * read its word as 0 with an acquire, and only then looks at its list: a task that parked before the word became 0 is
- * on it.
- *  - the list first, then the word (parking); the word first, then the list (here).
- * Forbidden: the word is 0, AND the list does not show the task whose section began before. */
+ * read the thread's word as 0 with an acquire, and only then reads the thread's list: that list has each task that
+ * parked before the word became 0.
+ *  - Parking:    stores the list first, then the word;
+ *  - promotion:  reads the word first, then the list.
+ * Forbidden: the word is 0, AND the list does not show a task that parked before the word became 0. */
 struct reader_kinds parked_promote(struct reader_record *record, struct reader_kinds thread, uint32_t *moved)
 {
     struct reader_leaf *leaf = reader_leaf_of(record);
@@ -238,12 +241,12 @@ struct reader_kinds parked_promote(struct reader_record *record, struct reader_k
     while (!list_is_empty(&slot->tasks) && *moved < PARKED_PROMOTE_MAX) {
         struct rcu_task *task = task_of(slot->tasks.next);
 
-        /* A fork's child finds the task by this while no list has it. */
+        /* A fork's child finds the task by this while it is on no list. */
         parked_leaf(leaf)->moving = task;
         rtrcu_fence_light();
         list_remove(&task->link);
 
-        /* The leaf before the record: an unlock that finds the record gone waits for the leaf's lock, which boosts
+        /* The leaf before the record: an unlock that finds the record cleared waits for the leaf's lock, which boosts
          * the promoter; it must not spin until the promoter runs again. */
         rtrcu_store_relaxed(&task->leaf, leaf);
         rtrcu_store_release(&task->record, NULL);
@@ -258,9 +261,9 @@ struct reader_kinds parked_promote(struct reader_record *record, struct reader_k
 }
 
 /* [O15] Promoter's half; the owner's half is tasks_permit_report(), which clears the thread's bit without the lock.
- *  - our count first:      the owner reads it behind the flags of the leaf's word, and clears its bit behind them;
- *  - the owner's load first: it sees tasks, and waits for the leaf's lock.
- * Forbidden: the word loses the thread's bit AND has no flag yet for the tasks that were moved. */
+ *  - Our count first:  the owner reads no tasks, and clears its bit after the flags of the leaf's word were set;
+ *  - The owner's load first:  the owner reads that it has tasks, and waits for the leaf's lock.
+ * Forbidden: the leaf's word loses the thread's bit AND has no flag yet for the tasks that were moved. */
 void parked_promoted(struct reader_record *record, uint32_t moved)
 {
     struct parked_slot *slot = parked_slot(record);
@@ -285,7 +288,7 @@ bool parked_begin(struct reader_leaf *leaf, unsigned int kind)
     return true;
 }
 
-/* The task says so first: a fork's child knows those that are on a list, and looks for no other. */
+/* The task's own field changes first: a fork's child knows the tasks that are on a list, and looks for no others. */
 static void take_off(struct rcu_task *task)
 {
     rtrcu_store_relaxed(&task->where, PARKED_NOWHERE);
@@ -375,7 +378,7 @@ bool parked_is_waited_for(const struct rcu_task *task)
     const struct reader_leaf *leaf = rtrcu_load_relaxed(&task->leaf);
     uint32_t where = rtrcu_load_acquire(&task->where);
     if (where != PARKED_ON_LEAF || !leaf)
-        return parked_is_counted(where); /* perhaps: their groups are waited for as a whole */
+        return parked_is_counted(where); /* a guess: a grace period waits for a phase as a whole */
     return waits_for(parked_leaf(leaf), 0, task) || waits_for(parked_leaf(leaf), 1, task);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks that are parked inside a read-side critical section.  Their lists, their place, their promotion.
+/* Tasks that are parked inside a read-side critical section: their lists, their places, their promotion.
  *
  * Knows: records and leaves, and which kinds of grace period wait.  Must not know: sequences, node words,
  * sections.
@@ -10,18 +10,18 @@
  *  where          entered by                       leaves by                          guarded by
  *  NOWHERE        its outermost unlock, or exit    parking inside a section           the task's own thread
  *  ON_THREAD      parked_add_to_thread(), or       promotion, or its outermost unlock the slot's lock
- *                 behind another's section
+ *                 after another's section
  *  ON_LEAF        parked_add_to_leaf(), or         its outermost unlock               the leaf lock
- *                 behind another's section
- *  COUNTED        parking without a record         its outermost unlock               the lock of those; for fork, they
- *                                                                                    have a list
+ *                 after another's section
+ *  COUNTED        parking without a record         its outermost unlock               the lock of the counted tasks;
+ *  for
+ *                                                                                     fork, they have a list
  *
- * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all behind it; tasks
- * in front of the boundary are none of its business.  So the place of a task says which kinds wait for it: see
- * parked_place().
+ * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all after it, and for
+ * no task before the boundary.  So a task's place determines which kinds wait for it: see parked_place().
  *
  * INV-BL1: a boundary points into its leaf's list, or is NULL.
- * INV-BL2: positions do not fall along the list.
+ * INV-BL2: positions do not decrease along the list.
  */
 #ifndef RTRCU_PARKED_PARKED_H
 #define RTRCU_PARKED_PARKED_H
@@ -29,22 +29,22 @@
 #include "reader/reader.h"
 
 struct parked_slot {
-    struct lock lock; /* the list of tasks that parked on the slot's thread, or of those that are counted */
-    uint32_t count;   /* atomic: tasks on it; written under its lock */
+    struct lock lock; /* guards the list of tasks that parked on the slot's thread, or of counted tasks */
+    uint32_t count;   /* atomic: number of tasks on it; written under its lock */
     struct rtrcu_link tasks;
 };
 
 struct parked_leaf {
-    struct reader_leaf *leaf; /* constant; what follows is under its lock */
-    uint32_t count;           /* atomic: tasks on the leaf's list */
-    uint32_t holders;         /* atomic: slots whose threads' lists may hold tasks; written under the slot's lock */
+    struct reader_leaf *leaf; /* constant; its lock guards the fields below */
+    uint32_t count;           /* atomic: number of tasks on the leaf's list */
+    uint32_t holders;         /* atomic: slots whose threads' lists may contain tasks; written under the slot's lock */
     struct rtrcu_link tasks;
-    struct rcu_task *boundary[READER_KINDS]; /* waited for with everything behind it, NULL = nothing */
-    int64_t boundary_position[READER_KINDS]; /* atomic: its position, INT64_MAX = nothing */
+    struct rcu_task *boundary[READER_KINDS]; /* first task that is waited for, NULL = none */
+    int64_t boundary_position[READER_KINDS]; /* atomic: its position, INT64_MAX = none */
     int64_t first_position, last_position;
-    struct rcu_task *moving; /* being promoted, perhaps on no list; for fork */
+    struct rcu_task *moving; /* the task being promoted, perhaps on no list; for fork */
     struct parked_slot slot[READER_FANOUT];
-    struct parked_slot counted; /* of the first leaf: all that are counted; for fork */
+    struct parked_slot counted; /* of the first leaf: all counted tasks; for fork */
 };
 
 void parked_leaf_init(struct parked_leaf *part, struct reader_leaf *leaf);
@@ -59,10 +59,10 @@ static inline struct parked_slot *parked_slot(const struct reader_record *record
     return &parked_leaf(reader_leaf_of(record))->slot[reader_slot(record)];
 }
 
-/* What this room tells other processes. */
+/* Fields that this room shows to other processes. */
 extern const struct inspect_table parked_inspect_table;
 
-/* Counted: in either group of readers without a record. */
+/* Counted: in one of the two phases of readers without a record. */
 enum parked_where { PARKED_NOWHERE, PARKED_ON_THREAD, PARKED_ON_LEAF, PARKED_COUNTED_EVEN, PARKED_COUNTED_ODD };
 
 static inline bool parked_is_counted(uint32_t where)
@@ -75,10 +75,11 @@ static inline enum reader_phase parked_phase(uint32_t where)
 }
 
 enum parked_place {
-    PARKED_AT_HEAD,   /* in front of every boundary: nobody under way waits, or only by accident of the order */
-    PARKED_AT_TAIL,   /* behind every boundary */
-    PARKED_AFTER_EXP, /* right behind the expedited boundary */
-    PARKED_AFTER_GP,  /* right behind the normal boundary */
+    PARKED_AT_HEAD,   /* before every boundary: no grace period in progress waits for the task, unless it becomes a
+                         boundary */
+    PARKED_AT_TAIL,   /* after every boundary */
+    PARKED_AFTER_EXP, /* directly after the expedited boundary */
+    PARKED_AFTER_GP,  /* directly after the normal boundary */
 };
 
 /* The table of 16 rows: which kinds wait for tasks of the leaf, and which for the thread that parks. */
@@ -89,38 +90,37 @@ enum parked_place parked_place(struct reader_kinds tasks, struct reader_kinds th
 #define PARKED_PROMOTE_MAX (CHECK_DEBUG ? 2 : 256)
 
 void parked_add_to_thread(struct reader_record *record, struct rcu_task *task);
-/* @thread: the kinds that wait for the thread that parks.  Under the leaf lock.  Returns those that wait for a task of
- * this leaf now and did not before. */
+/* @thread: the kinds that wait for the thread that parks.  Under the leaf lock.  Returns the kinds that wait for a task
+ * of this leaf now and did not before. */
 struct reader_kinds parked_add_to_leaf(struct reader_leaf *leaf, struct rcu_task *task, struct reader_kinds thread);
-/* Put @task directly behind @older, which stays where it is: a grace period that waits for that section waits for this
- * one.  On a thread's list: false, it is not, or no longer, on one.  On its leaf's, under the leaf lock: returns the
- * kinds that wait for it. */
+/* Put @task directly after @older, which keeps its place, so that a grace period that waits for @older's section also
+ * waits for @task's.  parked_follow_on_thread() returns false if @older is not, or no longer, on a thread's list.
+ * parked_follow_on_leaf(), under the leaf lock, returns the kinds that wait for @task. */
 bool parked_follow_on_thread(struct rcu_task *older, struct rcu_task *task);
 struct reader_kinds parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task);
-/* The list of @record's slot stays as it is in between.  Under the leaf lock. */
+/* Lock the list of @record's slot.  Under the leaf lock. */
 void parked_lock_list(struct reader_record *record);
 void parked_unlock_list(struct reader_record *record);
-/* Move that list, which is held, to its leaf's, at most PARKED_PROMOTE_MAX tasks, which bounds the time under the
- * locks.  Under the leaf lock.  Returns as parked_add_to_leaf().  The slot goes on saying that @moved tasks are parked
- * until parked_promoted(): its thread, which clears its bit without the lock, must not find "none" before the leaf's
- * word says that tasks are waited for. */
+/* Move that locked list to its leaf's, at most PARKED_PROMOTE_MAX tasks, which bounds the time under the locks.  Under
+ * the leaf lock.  Returns as parked_add_to_leaf().  The slot still counts the @moved tasks until parked_promoted(),
+ * since its thread, which clears its bit without the lock, must not read 0 before the leaf's word shows that tasks are
+ * waited for. */
 struct reader_kinds parked_promote(struct reader_record *record, struct reader_kinds thread, uint32_t *moved);
 void parked_promoted(struct reader_record *record, uint32_t moved);
-/* A grace period of @kind begins: it waits for every task of the leaf.  Under the leaf lock.  True if there is any. */
+/* A grace period of @kind begins and waits for every task of the leaf.  Under the leaf lock.  True if there are any. */
 bool parked_begin(struct reader_leaf *leaf, unsigned int kind);
-/* Take @task off the thread's list it is on.  False: it is not, or no longer, on one. */
+/* Remove @task from its thread's list.  False: it is not, or no longer, on one. */
 bool parked_remove_from_thread(struct rcu_task *task);
-/* @task, on no list, is one of those that are counted, in @group; its count is the caller's business, and so it is
- * behind the other, which returns where it was. */
+/* Make @task, which is on no list, a counted task of @phase; remove a counted task, and return where it was.  The
+ * caller maintains the counters. */
 void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_phase phase);
 uint32_t parked_remove_counted(struct reader_registry *registry, struct rcu_task *task);
-/* Take @task off its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
+/* Remove @task from its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
 struct reader_kinds parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task);
-/* The first task that a grace period of @kind waits for, and the one behind @task; NULL = none.  Under the leaf
- * lock. */
+/* The first task that a grace period of @kind waits for, and the one after @task; NULL = none.  Under the leaf lock. */
 struct rcu_task *parked_first_waited_for(struct reader_leaf *leaf, unsigned int kind);
 struct rcu_task *parked_next(struct reader_leaf *leaf, struct rcu_task *task);
-/* How many are on the list of @record's thread, and of a leaf. */
+/* Number of tasks on the list of @record's thread, and of a leaf. */
 static inline uint32_t parked_on_thread(const struct reader_record *record)
 {
     return rtrcu_load_acquire(&parked_slot(record)->count);
@@ -131,18 +131,18 @@ static inline uint32_t parked_holders(const struct reader_leaf *leaf)
 {
     return rtrcu_load_acquire(&parked_leaf(leaf)->holders); /* [O14] */
 }
-/* A look has found nothing on that list; and if that is so still, no look need ask again before a task parks there.
- * Under the leaf lock. */
+/* A scan has found the list of @record's thread empty; if it still is, later scans can skip it until a task parks
+ * there. Under the leaf lock. */
 void parked_holds_nothing(struct reader_record *record);
-/* May a parked task hold an object that the calling thread is about to free, where no other thread can be a reader?  A
- * thread that has left promoted its own before it was uncounted. */
+/* May a parked task hold an object that the calling thread is about to free, given that no other thread can be a
+ * reader?  A thread that has exited promoted its tasks before it was removed from the count. */
 bool parked_any(struct reader_registry *registry);
 /* May any task of the process be parked or listed?  A hint, which looks at all leaves. */
 bool parked_anywhere(struct reader_registry *registry);
 /* Does a grace period of any kind wait for @task?  A hint: without a lock. */
 bool parked_is_waited_for(const struct rcu_task *task);
-/* In a fork's child, which may find a list half changed: tasks mounted in threads that are not there are dropped;
- * nobody waits for the others yet. */
+/* In a fork's child, which may find a list half changed: drop tasks mounted on threads that do not exist; no grace
+ * period waits for the others yet. */
 void parked_after_fork_child(struct reader_registry *registry);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The placement table: where in the leaf's list a task goes.
+/* The placement table: at which place of the leaf's list a task is inserted.
  *
- * A boundary is waited for together with everything behind it, so one list serves two kinds of grace period at the
- * price of some imprecision: where no place suits both, a normal grace period waits for a task needlessly rather than
- * an expedited one.  The imprecision is bounded: such a task is waited for by at most the grace period under way.
+ * A grace period waits for its boundary and everything after it, so one list serves two kinds at the price of some
+ * imprecision: where no place suits both, a normal grace period waits for a task needlessly rather than an expedited
+ * one.  The imprecision is bounded: at most the grace period in progress waits for such a task.
  * tested by: test/unit/parked/parked.cc
  */
 #include "parked/parked.h"
@@ -20,14 +20,15 @@ enum parked_place parked_place(struct reader_kinds tasks, struct reader_kinds th
                          (reader_kinds_has(thread, 0) ? GW : 0) | (reader_kinds_has(thread, 1) ? EW : 0);
 
     switch (state) {
-    /* Nobody waits for the thread, or the first to block the normal kind without blocking the expedited one. */
+    /* No grace period waits for the thread; or this is the first task to block the normal kind, and need not block the
+     * expedited one. */
     case 0:
     case ET:
     case ET | GW:
     case GT:
     case GT | ET:
         return PARKED_AT_HEAD;
-    /* First to block a kind, or to block both: behind every boundary. */
+    /* First task to block a kind, or to block both: after every boundary. */
     case EW:
     case GW:
     case GW | EW:
@@ -35,12 +36,12 @@ enum parked_place parked_place(struct reader_kinds tasks, struct reader_kinds th
     case GT | GW | EW:
     case GT | ET | GW | EW:
         return PARKED_AT_TAIL;
-    /* A further one that blocks the expedited kind. */
+    /* A further task that blocks the expedited kind. */
     case ET | EW:
     case ET | GW | EW:
     case GT | ET | EW:
         return PARKED_AFTER_EXP;
-    /* A further one that blocks the normal kind alone. */
+    /* A further task that blocks the normal kind alone. */
     case GT | GW:
     case GT | ET | GW:
         return PARKED_AFTER_GP;

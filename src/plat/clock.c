@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Clocks, and sleeping by one.
+/* Clocks, and sleeping until a time.
  *
  * tested by: test/unit/plat/plat.cc
  */
@@ -15,7 +15,8 @@ int64_t plat_clock_now(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* A thread's CPU clock is named by the inverted id, above three bits that say "of one thread" and "time on a CPU". */
+/* The id of a thread's CPU clock: the inverted thread id, shifted by three bits, which mean "of one thread" and "CPU
+ * time". */
 int64_t plat_clock_of_thread(struct plat_tid thread)
 {
     struct timespec used;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Addresses of code: the object that contains one, and its name.
  *
- * plat_code() serves messages, so it takes no lock and allocates nothing: the loader's own index of objects needs no
+ * plat_code() is used in messages, so it takes no lock and allocates nothing: the loader's own index of objects needs
+ * no
  * lock (glibc 2.35), and the program's headers are in memory.
  */
 #include <dlfcn.h>
@@ -24,8 +25,8 @@ static void fill(struct plat_object *object, const char *file, uintptr_t base, u
     snprintf(object->file, sizeof(object->file), "%s", file && file[0] ? file : "the program");
 }
 
-/* Without the loader's index, the program itself is all that is known.  Its headers begin 64 bytes after its first
- * byte, in every program that a linker makes. */
+/* Without the loader's index, only the program itself can be found.  Its headers begin 64 bytes after its first byte,
+ * in every program that a linker creates. */
 static bool find_in_program(uintptr_t address, struct plat_object *object)
 {
     const ElfW(Phdr) *segment = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -83,7 +84,7 @@ void plat_symbol(uintptr_t address, char *text, size_t size)
         (void)plat_code(address, text, size);
 }
 
-/* A futex call reads the word first.  It does not sleep, whatever the word is. */
+/* FUTEX_WAIT reads the word, and fails with EFAULT if it cannot.  With a timeout of 0 it does not sleep. */
 int plat_try_read(uintptr_t address)
 {
     struct timespec at_once = {0};

@@ -3,7 +3,8 @@
  * stays loaded.
  *
  * A static copy in a plugin and a shared one in the program would be two domains: readers of one are invisible to grace
- * periods of the other. tested by: test/api/second_copy.sh
+ * periods of the other.
+ * tested by: test/api/second_copy.sh
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -13,7 +14,8 @@
 
 #define NOTE_NAME "rtrcu"
 #define PUBLIC_TYPE 0x7274
-/* A private copy, whose names nobody else can meet, is built with a type of its own and may stand beside others. */
+/* A private copy, whose names no other code can use, is built with a note type of its own and may coexist with
+ * others. */
 #ifndef RTRCU_NOTE_TYPE
 #define RTRCU_NOTE_TYPE PUBLIC_TYPE
 #endif
@@ -67,8 +69,16 @@ int plat_copies(void)
     return count;
 }
 
-/* A static program has no plugins, and no dlopen(). */
-#pragma weak dlopen
+/* A static program has no plugins, and may lack dlsym().  dlopen() is not named here, since every static program would
+ * then be linked with a warning about it. */
+#pragma weak dlsym
+
+static void keep_named(const char *name)
+{
+    void *(*open)(const char *, int) = dlsym ? (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen") : NULL;
+    if (open)
+        (void)open(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
 
 static int keep_object(struct dl_phdr_info *info, size_t size, void *unused)
 {
@@ -81,8 +91,8 @@ static int keep_object(struct dl_phdr_info *info, size_t size, void *unused)
         if (segment->p_type != PT_LOAD || own < begin || own - begin >= segment->p_memsz)
             continue;
 
-        if (dlopen && info->dlpi_name[0]) /* the program itself has no name, and stays */
-            (void)dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+        if (info->dlpi_name[0]) /* the program itself has no name there, and is never unloaded */
+            keep_named(info->dlpi_name);
         return 1;
     }
     return 0;

@@ -6,15 +6,15 @@
 #include <errno.h>
 #include <sched.h>
 #include <stddef.h>
-#include <sys/rseq.h>
 #include <unistd.h>
 
 #include <rtrcu/detail/atomic.h>
+#include <rtrcu/detail/cpu.h>
 
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-/* The kernel keeps the number up to date in the thread's own memory, where the C library has asked for that. */
+/* The kernel keeps the number up to date in the thread's own memory, if the C library has registered that. */
 int plat_cpu_current(void)
 {
     const uint32_t *address = plat_cpu_address();
@@ -27,13 +27,14 @@ int plat_cpu_current(void)
     return (int)cpu;
 }
 
+/* 0: the C library did not register restartable sequences. */
+extern const unsigned int rtrcu_rseq_size __asm__("__rseq_size") __attribute__((weak));
+
 const uint32_t *plat_cpu_address(void)
 {
-    if (__rseq_size == 0)
-        return NULL; /* the C library did not register restartable sequences */
-
-    const char *area = (const char *)__builtin_thread_pointer() + __rseq_offset;
-    return &((const struct rseq *)area)->cpu_id;
+    if (!&rtrcu_rseq_size || rtrcu_rseq_size == 0)
+        return NULL;
+    return (const uint32_t *)(rtrcu_thread_pointer() + (uintptr_t)rtrcu_rseq_offset + RTRCU_RSEQ_CPU_ID);
 }
 
 int plat_cpu_bind(int cpu)
@@ -44,7 +45,8 @@ int plat_cpu_bind(int cpu)
     return (int)plat_syscall(SYS_sched_setaffinity, 0, sizeof(one), (long)&one, 0, 0, 0);
 }
 
-/* The number at *text, which moves behind it; one that is too high is PLAT_CPU_MAX.  False: there is none. */
+/* Parse the number at *text, and advance *text; a number that is too high becomes PLAT_CPU_MAX.  False: there is
+ * none. */
 static bool parse_number(const char **text, uint32_t *number)
 {
     const char *at = *text;
@@ -58,7 +60,7 @@ static bool parse_number(const char **text, uint32_t *number)
     return any;
 }
 
-/* "3" or "3-5" at *text, which moves behind it.  False: neither. */
+/* Parse "3" or "3-5" at *text, and advance *text.  False: neither. */
 static bool parse_range(const char **text, uint32_t *first, uint32_t *last)
 {
     if (!parse_number(text, first))

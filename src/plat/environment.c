@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The environment, where it may be trusted.
+/* The environment, if it can be trusted.
  *
  * tested by: test/api/config.cc
  */

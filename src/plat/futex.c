@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Futexes, plain and priority-inheriting; private to the process, unless the name says otherwise.
+/* Futexes, plain and priority-inheriting; private to the process unless the name says shared.
  *
  * tested by: test/unit/plat/plat.cc
  */
@@ -55,8 +55,8 @@ static int lock_pi(uint32_t *word, int operation, clockid_t clock, int64_t timeo
     return (int)plat_syscall(SYS_futex, (long)word, operation | FUTEX_PRIVATE_FLAG, 0, (long)&until, 0, 0);
 }
 
-/* The timeout is an absolute time.  FUTEX_LOCK_PI counts it on the clock that somebody may set; kernels before 5.14
- * have nothing better. */
+/* The timeout is an absolute time.  FUTEX_LOCK_PI measures it by the clock that an administrator may set; kernels
+ * before 5.14 offer no other. */
 int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns)
 {
     int64_t slice_ns = timeout_ns == PLAT_FOREVER ? LOOK_AGAIN_NS : timeout_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Heavy fences: membarrier(2), and the visit to every CPU that replaces it when it is refused half-way.
+/* Heavy fences: membarrier(2), and the visit to every CPU that replaces it when the kernel begins to refuse it.
  *
  * tested by: test/unit/plat/membarrier.cc
  */
@@ -45,7 +45,7 @@ static int affinity_set(const cpu_set_t *set)
     return (int)plat_syscall(SYS_sched_setaffinity, 0, sizeof(*set), (long)set, 0, 0, 0);
 }
 
-/* The union of the CPUs that the threads of this process may run on.  -errno if any thread cannot be asked. */
+/* The union of the CPUs that the threads of this process may run on.  -errno if a thread cannot be queried. */
 static int affinity_of_process(cpu_set_t *all)
 {
     CPU_ZERO(all);
@@ -66,7 +66,7 @@ static int affinity_of_process(cpu_set_t *all)
         cpu_set_t one;
         error = affinity_get(atoi(entry->d_name), &one);
         if (error == -ESRCH)
-            error = 0; /* the thread exited: nothing of it runs any more */
+            error = 0; /* the thread has exited: none of its code runs any more */
         else
             CPU_OR(all, all, &one);
     }
@@ -76,8 +76,8 @@ static int affinity_of_process(cpu_set_t *all)
     return error;
 }
 
-/* Running on a CPU means that whoever ran there was switched out, which is a full fence of that thread; a thread that
- * moved between our visits was switched out too. */
+/* Once this thread runs on a CPU, the thread that ran there was switched out, which is a full fence of that thread; a
+ * thread that migrated between two visits was switched out too. */
 static int visit_each(const cpu_set_t *wanted, uint32_t *next)
 {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {

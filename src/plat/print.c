@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Messages to standard error: a message that cannot be written is lost, and nothing else happens to the program.
+/* Messages to standard error: a message that cannot be written is lost, without any other effect on the program.
  *
  * The kernel sends SIGPIPE to a thread that writes to a pipe or socket without a peer, SIGXFSZ where a file has reached
  * RLIMIT_FSIZE, and SIGTTOU where a terminal stops writers in the background.  The thread blocks the three around the
- * write.  A blocked SIGTTOU stops no thread.  The other two are sent to the writing thread alone, which takes them back
+ * write.  A blocked SIGTTOU stops no thread.  The other two are sent to the writing thread alone, which removes them
  * from its pending signals.
  */
 #include <poll.h>
@@ -17,8 +17,8 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-/* Is there room in standard error, and somebody who reads it?  Files have both.  A terminal has room while one byte
- * fits, so a message waits there if it fills the last of a buffer that nobody reads. */
+/* Does standard error have room, and a reader?  Files have both.  A terminal has room while one byte fits, so a message
+ * that fills a buffer that is not read waits there. */
 static bool has_room(void)
 {
     struct pollfd error = {.fd = 2, .events = POLLOUT};
@@ -27,12 +27,12 @@ static bool has_room(void)
     return ready == 1 && (error.revents & (POLLOUT | POLLERR | POLLNVAL)) == POLLOUT;
 }
 
-/* Value: the state of the calling thread's signals before a write. */
+/* Value: the calling thread's signals before a write: its mask, and those of the three that were pending. */
 struct quiet {
     sigset_t blocked, pending;
 };
 
-/* False: the signals cannot be blocked, and the caller must not write. */
+/* Block the three signals.  False: they cannot be blocked, and the caller must not write. */
 static bool quiet_begin(struct quiet *quiet)
 {
     sigset_t own;
@@ -50,7 +50,8 @@ static bool quiet_begin(struct quiet *quiet)
     return true;
 }
 
-/* @written: the result of the write.  A signal that was pending before stays so: another would be merged with it. */
+/* @written: the result of the write.  A signal that was pending before stays pending: a second one would be merged with
+ * it. */
 static void quiet_end(const struct quiet *quiet, long written)
 {
     int sent = written == -EPIPE ? SIGPIPE : written == -EFBIG ? SIGXFSZ : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The stack of the calling thread, for messages: the place in the program at which a mistake was made.
+/* The stack of the calling thread, for messages: the call site of a misuse.
  *
  * The walk follows frame pointers, since an unwinder may allocate memory and take locks, and a message may be written
  * in a signal handler that interrupted malloc().  The library is compiled with frame pointers, so the walk always
@@ -14,7 +14,9 @@
 #define FRAME_BYTES_MAX ((uintptr_t)64 * 1024)
 #define FRAME_ALIGN 16
 
-/* The two words at a frame pointer, on x86-64 and on aarch64. */
+#if defined(__x86_64__) || defined(__aarch64__)
+
+/* The two words at a frame pointer. */
 struct frame {
     const struct frame *caller;
     uintptr_t returns_to;
@@ -41,14 +43,14 @@ static uintptr_t return_address(const struct frame *frame)
     return frame->returns_to;
 }
 
-#elif defined(__aarch64__)
+#else
 
 static bool follows_call(uintptr_t address)
 {
     return address % 4 == 0;
 }
 
-/* Without the signature that a processor may have put into it: the instruction is a no-op on others. */
+/* Strip the signature that a processor may have put into it: the instruction is a no-op on others. */
 static uintptr_t return_address(const struct frame *frame)
 {
     register uintptr_t address __asm__("x30") = frame->returns_to;
@@ -58,8 +60,8 @@ static uintptr_t return_address(const struct frame *frame)
 
 #endif
 
-/* Is the caller's frame one?  It lies above, near, and on the same stack: the C library keeps the thread's own data at
- * the top of the stack, and the kernel finds the words in memory. */
+/* Is the caller's frame valid?  It must be above, near, and on the same stack: the C library keeps the thread's own
+ * data at the top of the stack, and the kernel confirms that the words are in memory. */
 static bool caller_is_frame(const struct frame *frame)
 {
     uintptr_t at = (uintptr_t)frame, caller = (uintptr_t)frame->caller, top = (uintptr_t)pthread_self();
@@ -70,7 +72,7 @@ static bool caller_is_frame(const struct frame *frame)
     return plat_try_read(caller) == 0;
 }
 
-/* The address within the call, which is where a debugger looks for the line.  False: the walk ends here. */
+/* Print the address within the call, with which a debugger finds the line.  False: the walk ends here. */
 static bool say_frame(const struct frame *frame)
 {
     char text[256];
@@ -89,3 +91,12 @@ void plat_print_stack(void)
     for (int i = 0; i < FRAMES_MAX && say_frame(frame) && caller_is_frame(frame); i++)
         frame = frame->caller;
 }
+
+#else
+
+/* No walk: other processors lay out frames in other ways. */
+void plat_print_stack(void)
+{
+}
+
+#endif

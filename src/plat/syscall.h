@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* System calls without errno: reader slow paths run in signal handlers, where errno belongs to somebody else.
+/* System calls without errno: slow paths of readers run in signal handlers, which must preserve errno.
  *
- * plat_syscall() returns what the kernel returns: a value, or -errno.
+ * plat_syscall() returns the kernel's result: a value, or -errno.
  */
 #ifndef RTRCU_PLAT_SYSCALL_H
 #define RTRCU_PLAT_SYSCALL_H
 
+#include <errno.h>
 #include <sys/syscall.h>
+#include <unistd.h>
+
+#include <rtrcu/detail/reader.h>
+
+/* Count a system call of the calling thread: one that plat_syscall() makes, or the C library for it. */
+static inline void plat_count_call(void)
+{
+    rtrcu_self.system_calls++;
+}
 
 #if defined(__x86_64__)
 
 static inline long plat_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
+    plat_count_call();
     long result;
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
@@ -27,6 +38,7 @@ static inline long plat_syscall(long number, long a, long b, long c, long d, lon
 
 static inline long plat_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
+    plat_count_call();
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
     register long x1 __asm__("x1") = b;
@@ -39,7 +51,19 @@ static inline long plat_syscall(long number, long a, long b, long c, long d, lon
 }
 
 #else
-#error "rtrcu supports x86-64 and aarch64"
+
+/* The C library's own, which takes the arguments wherever this processor's kernel expects them. */
+static inline long plat_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    plat_count_call();
+    int saved = errno;
+    long result = syscall(number, a, b, c, d, e, f);
+    if (result == -1)
+        result = -errno;
+    errno = saved;
+    return result;
+}
+
 #endif
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads of our own and where they run, names and ids, and the hook at thread exit.
+/* Threads of the library and their attributes, names and ids, and the hook at thread exit.
  *
  * tested by: test/unit/plat/plat.cc
  */
@@ -20,10 +20,10 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-/* A stack that is refused as too small is doubled up to this. */
+/* A stack refused as too small is doubled up to this size. */
 #define STACK_MOST_BYTES ((size_t)64 * 1024 * 1024)
 
-/* All signals but those that an instruction or a system call of the thread itself raises: a program's crash handler
+/* All signals except those that an instruction or a system call of the thread itself raises: a program's crash handler
  * must see them, a sandbox's handler answers for a call that it traps, and the kernel ends a process whose thread
  * blocks them. */
 static void all_foreign(sigset_t *set)
@@ -51,7 +51,7 @@ void plat_signals_initial(const struct plat_thread_attr *attr)
     plat_signals_restore(&attr->signals);
 }
 
-/* Those that the calling thread blocks now. */
+/* The signals that the calling thread blocks now. */
 static void signals_blocked(sigset_t *now)
 {
     sigemptyset(now);
@@ -70,7 +70,7 @@ void plat_cancel_restore(int saved)
     pthread_setcancelstate(saved, NULL);
 }
 
-/* Thread-local memory lies in the stack; what is loaded later is not in there. */
+/* The C library takes thread-local memory from the stack, except that of objects loaded later. */
 static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
 {
     (void)size;
@@ -98,29 +98,31 @@ void plat_thread_attr_init(struct plat_thread_attr *attr)
     attr->stack_bytes = (attr->stack_bytes + 0xffff) & ~(size_t)0xffff;
 }
 
+/* In a library thread too, abort() reaches the program's handler. */
+static void set_signals(void)
+{
+    sigset_t set;
+    all_foreign(&set);
+    sigdelset(&set, SIGABRT);
+    plat_signals_restore(&set);
+}
+
 static void *begin(void *argument)
 {
     struct plat_thread *thread = argument;
+    set_signals();
+    if (thread->priority > 0)
+        plat_sched_keep_class();
 
     thread->pthread = (unsigned long)pthread_self();
     rtrcu_store_release(&thread->thread_id, plat_thread_id().number);
     plat_syscall(SYS_prctl, PR_SET_NAME, (long)thread->name, 0, 0, 0, 0);
     plat_syscall(SYS_setpriority, PRIO_PROCESS, 0, thread->nice, 0, 0, 0);
-
     return thread->body(thread->argument);
 }
 
-/* In a thread of ours abort() comes to the program's handler too. */
-static void block_foreign(pthread_attr_t *attributes)
-{
-    sigset_t set;
-    all_foreign(&set);
-    sigdelset(&set, SIGABRT);
-    pthread_attr_setsigmask_np(attributes, &set);
-}
-
-/* Policy and CPUs are set before the thread runs first: with those of a maker that never leaves its CPU at a real-time
- * priority, it would never come to set its own. */
+/* Policy and CPUs are set before the thread first runs.  If it began with those of its creator, a creator that never
+ * leaves its CPU at a real-time priority would keep it from ever setting its own. */
 static void set_policy(pthread_attr_t *attributes, int priority)
 {
     struct sched_param parameter = {.sched_priority = priority};
@@ -129,41 +131,74 @@ static void set_policy(pthread_attr_t *attributes, int priority)
     pthread_attr_setschedparam(attributes, &parameter);
 }
 
-/* What is asked of a new thread beside its body: each may be refused. */
+/* Attributes to try for a new thread; the system may refuse each of them. */
 struct place {
-    const struct plat_cpus *cpus; /* NULL: those of its maker */
-    bool inherits;                /* its maker's policy too */
+    const struct plat_cpus *cpus; /* NULL: the creator's */
+    bool inherits;                /* takes the creator's policy too */
     int priority;
 };
 
-static int create(struct plat_thread *thread, size_t stack_bytes, struct place place)
+#if defined(__GLIBC__)
+
+static int create_on(const struct plat_cpus *cpus, pthread_attr_t *attributes, struct plat_thread *thread)
 {
     pthread_t handle;
+    if (cpus)
+        pthread_attr_setaffinity_np(attributes, sizeof(*cpus), (const cpu_set_t *)cpus);
+    plat_count_call();
+    return pthread_create(&handle, attributes, begin, thread);
+}
+
+#else
+
+/* Without an attribute for CPUs, the creator moves to @cpus meanwhile, and the new thread inherits them. */
+static int create_on(const struct plat_cpus *cpus, pthread_attr_t *attributes, struct plat_thread *thread)
+{
+    pthread_t handle;
+    struct plat_cpus own;
+    plat_count_call();
+    if (!cpus)
+        return pthread_create(&handle, attributes, begin, thread);
+
+    long bytes = plat_syscall(SYS_sched_getaffinity, 0, sizeof(own), (long)&own, 0, 0, 0);
+    long error = bytes < 0 ? bytes : plat_syscall(SYS_sched_setaffinity, 0, sizeof(*cpus), (long)cpus, 0, 0, 0);
+    if (error)
+        return (int)-error;
+    error = pthread_create(&handle, attributes, begin, thread);
+    plat_syscall(SYS_sched_setaffinity, 0, bytes, (long)&own, 0, 0, 0);
+    return (int)error;
+}
+
+#endif
+
+static int create(struct plat_thread *thread, size_t stack_bytes, struct place place)
+{
     pthread_attr_t attributes;
 
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, thread->joinable ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, stack_bytes);
 
-    block_foreign(&attributes);
     if (!place.inherits)
         set_policy(&attributes, place.priority);
-    if (place.cpus)
-        pthread_attr_setaffinity_np(&attributes, sizeof(*place.cpus), (const cpu_set_t *)place.cpus);
 
-    int error = pthread_create(&handle, &attributes, begin, thread);
+    sigset_t signals; /* the new thread inherits the mask: no handler of the program may run in it */
+    plat_signals_block(&signals);
+    int error = create_on(place.cpus, &attributes, thread);
+    plat_signals_restore(&signals);
+
     pthread_attr_destroy(&attributes);
     return error;
 }
 
-/* There is no room for a thread now: neither another place nor another stack would help. */
+/* Does @error mean that no thread can be created now, whatever its attributes and stack? */
 static bool is_refused(int error)
 {
     return error == EAGAIN || error == ENOMEM;
 }
 
-/* Priority, CPUs and policy may be refused each for itself: none of these CPUs is left to us, or a sandbox is in the
- * way, by whatever error.  What its maker has is the last resort. */
+/* Priority, CPUs and policy are each dropped if the system refuses them: the process may have lost these CPUs, and a
+ * sandbox may return any error.  The creator's attributes are the last resort. */
 static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *cpus, size_t stack_bytes)
 {
     const struct place places[] = {
@@ -181,8 +216,8 @@ static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *
     return error;
 }
 
-/* EINVAL from a thread that asks for nothing but its stack: the C library keeps more in each than we know of, such as
- * room for the thread-local memory of what is loaded later. */
+/* After EINVAL the stack may be too small: the C library reserves more in each stack than is known here, such as room
+ * for the thread-local memory of objects loaded later. */
 int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *attr)
 {
     int saved = errno;
@@ -201,25 +236,26 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr
 
 void plat_thread_join(struct plat_thread *thread)
 {
+    plat_count_call();
     pthread_join((pthread_t)thread->pthread, NULL);
 }
 
-/* As the C library noted it: in the number of the thread's CPU clock, whose low three bits are the clock's kind and the
- * others the complement of the thread's number. */
+/* The thread id that the C library knows, without a system call.  The id of the thread's CPU clock contains it,
+ * inverted, above three bits for the kind of clock. */
 static long noted_number(void)
 {
     clockid_t clock;
     return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? ~((long)clock >> 3) : 0;
 }
 
-/* A sandbox may refuse to tell it; locks and claims hold it all the same. */
+/* A sandbox may refuse the system call; locks and claims still need a number. */
 struct plat_tid plat_thread_id(void)
 {
     long number = plat_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
     return (struct plat_tid){(uint32_t)(number > 0 ? number : noted_number())};
 }
 
-/* It has the process's number. */
+/* The main thread's id is that of the process. */
 struct plat_tid plat_main_thread(void)
 {
     return (struct plat_tid){(uint32_t)plat_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0)};
@@ -270,14 +306,14 @@ void plat_thread_snapshot(struct plat_tid thread, struct plat_thread_snapshot *l
 
     read_task_file(thread, "syscall", text, sizeof(text));
     if (text[0] < '0' || text[0] > '9')
-        return; /* "running", or the kernel does not tell */
+        return; /* "running", or the kernel does not report it */
 
     look->call = strtol(text, NULL, 10);
     const char *last = strrchr(text, ' ');
     look->address = last ? (uintptr_t)strtoull(last + 1, NULL, 16) : 0;
 }
 
-/* See proc(5): behind the name stands the state, and 17 fields further the number of threads. */
+/* See proc(5): the state follows the name, and the number of threads is 17 fields further. */
 int plat_threads_left(void)
 {
     char text[512];
@@ -297,11 +333,13 @@ int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(v
     return -pthread_atfork(prepare, parent, child);
 }
 
-/* The C library keeps the values of the first keys in the thread itself, and allocates room for 32 others at a time. */
+/* The C library stores the values of the first keys in the thread itself, and allocates room for 32 others at a
+ * time. */
 #define KEYS_IN_THREAD 32
 
-/* The C library calls destructors in the order of the keys' numbers, up to four times around: the last of the keys in
- * the thread comes behind those of a program that has no more than these, in the last round too. */
+/* The C library calls destructors in the order of the keys' numbers, in up to four rounds.  This takes the highest free
+ * key whose value is stored in the thread: in each round, the last round too, its destructor runs after those of lower
+ * keys. */
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
 {
     unsigned int lower[KEYS_IN_THREAD], count = 0, made = 0;
@@ -312,7 +350,7 @@ int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
         error = pthread_key_create(&made, destructor);
     }
 
-    if (count && (error || made >= KEYS_IN_THREAD)) { /* the last ones are somebody's */
+    if (count && (error || made >= KEYS_IN_THREAD)) { /* other code has the last of these keys */
         if (!error)
             pthread_key_delete(made);
         made = lower[--count];
@@ -322,7 +360,7 @@ int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
     while (count)
         pthread_key_delete(lower[--count]);
 
-    *key = error ? UINT_MAX : made; /* 0 would be somebody's */
+    *key = error ? UINT_MAX : made; /* no such key exists; key 0 may be other code's */
     return -error;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers without a record: how many are inside, in two groups of which one empties. */
+/* Readers without a record: how many are inside, counted in two phases, of which one drains. */
 #ifndef RTRCU_READER_ANONYMOUS_H
 #define RTRCU_READER_ANONYMOUS_H
 
 #include "reader/self.h"
 
-/* How many are inside a section, tasks among them. */
+/* How many are inside a section, including tasks. */
 static inline uint32_t reader_anonymous(const struct reader_registry *registry)
 {
     return rtrcu_load_acquire(&registry->anonymous);
 }
 
-/* The groups with a reader inside, as bits. */
+/* The phases with a reader inside, as bits. */
 static inline uint32_t reader_anonymous_phases(const struct reader_registry *registry)
 {
     uint32_t groups = 0;
@@ -20,13 +20,14 @@ static inline uint32_t reader_anonymous_phases(const struct reader_registry *reg
     return groups;
 }
 
-/* Its parity is the group that a thread joins that enters now. */
+/* The current phase number; its parity selects the counter of threads that enter now. */
 static inline uint32_t reader_anonymous_phase(const struct reader_registry *registry)
 {
     return rtrcu_load_acquire(&registry->anonymous_phase);
 }
 
-/* [O25] From @turn to the next one, if nobody is left in the group of that: then the group of @turn empties. */
+/* [O25] If the counter of the next phase is 0, advance from @phase to the next: from then on entering readers count in
+ * the next phase, and the counter of @phase drains. */
 static inline void reader_anonymous_flip(struct reader_registry *registry, uint32_t phase)
 {
     if (rtrcu_load_acquire(&registry->anonymous_in[(phase + 1) & 1]) == 0)
@@ -39,14 +40,14 @@ static inline void reader_anonymous_enter(struct reader_registry *registry, enum
     rtrcu_fetch_add(&registry->anonymous_in[phase], 1); /* [O25] */
 }
 
-/* True if it was the last, of its group or of all. */
+/* Returns true if it was the last one of its phase, or of all. */
 static inline bool reader_anonymous_leave(struct reader_registry *registry, enum reader_phase phase)
 {
     bool last = rtrcu_fetch_add(&registry->anonymous_in[phase], (uint32_t)-1) == 1;
     return rtrcu_fetch_add(&registry->anonymous, (uint32_t)-1) == 1 || last;
 }
 
-/* The group of the calling thread; where it is not counted, the one that it would join now. */
+/* The phase in which the calling thread is counted, or, if it is not counted, would be counted now. */
 static inline enum reader_phase reader_self_phase(const struct reader_registry *registry)
 {
     uint32_t odd = rtrcu_self.state & READER_STATE_ODD;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The word by which a reader that holds up a grace period is boosted: a PI futex that looks as if the reader
- * had locked it, so that whoever locks it boosts the reader until that unlocks.
+/* The word through which a reader that holds up a grace period is boosted: a PI futex that appears locked by the
+ * reader, so that a thread that locks it boosts the reader until the reader unlocks it.
  *
- * The owner releases it in its slow path, so the booster must not sleep on it before the flag is known to be there.
+ * The owner releases it in its slow path, so the booster must not sleep on it before the flag is known to be set.
  * tested by: test/api/boost.cc
  */
 #include "reader/reader.h"
@@ -10,7 +10,8 @@
 /* See futex(2). */
 #define WORD_OWNER UINT32_C(0x3fffffff)
 
-/* [O3] What is asked, then the flag: the owner's slow path disarms, then reads the word. */
+/* [O3] Requesting half: the booster stores the boost word, then the flag.  The owner's half is reader_disarm(): the
+ * owner's slow path clears the flag, then reads the boost word. */
 bool reader_boost(struct reader_record *record, uint32_t *armed)
 {
     uint32_t nobody = 0;
@@ -31,7 +32,7 @@ bool reader_boost_confirmed(struct reader_record *record, uint32_t *armed)
     return untouched;
 }
 
-/* No thread but the booster ever waits on the word, so once it has given up a stale waiters bit means nothing. */
+/* Only the booster waits on the word, so once it has given up, a stale waiters bit has no effect. */
 void reader_boost_withdraw(struct reader_record *record, struct plat_tid owner)
 {
     uint32_t word = rtrcu_load_relaxed(&record->boost);
@@ -39,7 +40,7 @@ void reader_boost_withdraw(struct reader_record *record, struct plat_tid owner)
         ;
 }
 
-/* Re-entrant: a handler may release it first, and then nothing is left to do. */
+/* Reentrant: a handler may release it first, and then nothing is left to do. */
 bool reader_boost_release(void)
 {
     uint32_t *word = rtrcu_self.boost;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The call in which a thread waits for the end of its own section, for reports.
- */
+/* The call in which a thread waits for the end of its own section, for stall reports. */
 #ifndef RTRCU_READER_CALL_H
 #define RTRCU_READER_CALL_H
 
@@ -8,20 +7,20 @@
 
 struct reader_record;
 
-/* Value: a call that waits for grace periods, and its place in the program. */
+/* Value: a call that waits for grace periods, and its call site. */
 struct reader_call {
     const char *name; /* a constant of the library; NULL = none */
     uintptr_t from;
 };
 
-/* The calling thread begins @call inside a section, for whose end that waits; no name: it has ended. */
+/* The calling thread begins @call inside a section that the call waits for; no name: the call has ended. */
 static inline void reader_self_waits(struct reader_call call)
 {
     rtrcu_store_relaxed(&rtrcu_self.waits_from, call.from);
     rtrcu_store_relaxed(&rtrcu_self.waits_in, call.name);
 }
 
-/* The call by which the owner waits for itself.  Under the leaf lock, registered. */
+/* The call in which the owner waits for itself.  Under the leaf lock, registered. */
 struct reader_call reader_waits(const struct reader_record *record);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Deadline threads, which wake nobody: whether one is about, for whom somebody must look now and then.
+/* The slots of deadline threads.  They wake no thread, so while one of them is online, another thread must poll for its
+ * work.
  *
  * tested by: test/api/deadline.cc
  */
@@ -17,7 +18,7 @@ void reader_deadline_show(const struct reader_record *record, bool deadline, boo
     }
 }
 
-/* Of these slots of the quiescent-state discipline. */
+/* Is one of the slots @left, of the quiescent-state discipline, online? */
 static bool is_one_online(struct reader_leaf *leaf, uint32_t left)
 {
     struct reader_record *record;
@@ -35,7 +36,7 @@ bool reader_deadline_is_online(struct reader_registry *registry)
         return false;
 
     for (struct reader_leaf *leaf = NULL;
-         (leaf = reader_next_scanned(registry, leaf));) { /* deadline threads stay awake */
+         (leaf = reader_next_scanned(registry, leaf));) { /* deadline threads are never idle */
         uint32_t discipline = rtrcu_load_acquire(&leaf->deadline[1]);
         if (rtrcu_load_acquire(&leaf->deadline[0]) || (discipline && is_one_online(leaf, discipline)))
             return true;

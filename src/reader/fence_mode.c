@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* From light fences to full ones and back, while readers run.
+/* Switching from light fences to full ones and back, while readers run.
  *
  * In full-fence mode the flag of every reader stays set, so that lock and unlock take their slow paths, which fence.
- * A grace period may rely on that, and do without a heavy fence, once every reader is known to: the mode is confirmed.
+ * A grace period may rely on that, and issue no heavy fence, once every reader is known to do so: the mode is
+ * confirmed.
  *
- *  fence_mode        even: light.  Odd: full.  Each change raises it: what was said of an old mode means nothing
- *  fence_confirmed   the mode for which the last confirmation was reached
- *  record.fence_ack  the mode that its owner has acknowledged; READER_FENCES_ANY while the owner is away
+ *  fence_mode        even: light.  Odd: full.  Incremented at each change, which makes earlier acknowledgments void
+ *  fence_confirmed   the mode that was confirmed last
+ *  record.fence_ack  the mode that its owner has acknowledged; READER_FENCES_ANY while the owner is asleep
  *
- * A reader is confirmed by its own word, or by a visit to every CPU between two looks at its flag.  The flag must have
- * stood there since before the visit: one that another thread has set behind it may still be swallowed by an update of
- * the owner under way, and record.armed tells (it counts what other threads set).
+ * A reader is confirmed by its own acknowledgment, or by a visit to every CPU between two reads of its flag.  The flag
+ * must have been set since before the visit: one that another thread set later may still be lost to an update of the
+ * owner.  record.armed shows that (it counts the settings by other threads).
  * tested by: test/unit/reader/fence_mode.cc
  */
 #include "reader/reader.h"
@@ -22,10 +23,10 @@ void reader_fences_start_full(struct reader_registry *registry)
 }
 
 /* [O7] Switching half; the readers' halves are reader_publish() and section's slow paths.
- *  - a slow path began before the visit:  rtrcu_thread.slow shows it, and it is not confirmed yet; or it is over, and
- *                                         the flag, which is read last, shows whether it disarmed;
- *  - it began after:                      it reads the new mode and fences.
- * Forbidden: confirmed AND a later section without a fence. */
+ *  - The slow path began before our visit:  rtrcu_thread.slow shows it, and we do not confirm the reader yet; or the
+ *    slow path has ended, and the flag, which we read last, shows whether the slow path cleared the flag;
+ *  - Our visit first:  a slow path that begins later reads the new mode and fences.
+ * Forbidden: a reader is confirmed AND a later section of that reader does not fence. */
 void reader_fences_switch(struct reader_registry *registry)
 {
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
@@ -33,7 +34,7 @@ void reader_fences_switch(struct reader_registry *registry)
         ; /* each failure means that another thread has changed it */
 }
 
-/* One thread at a time: what it remembers of each reader lies in the reader's record. */
+/* One thread at a time, since the counts are stored in the readers' records. */
 bool reader_fences_visit_begin(struct reader_registry *registry)
 {
     uint32_t nobody = 0;
@@ -52,12 +53,13 @@ bool reader_fences_visit_begin(struct reader_registry *registry)
     return true;
 }
 
-/* One reader.  [O19] Confirming half: the mode was stored, then the acknowledgment is read. */
+/* Is this reader confirmed?  [O19] Confirming half; the owner's half is reader_sleep_interrupted().  The switch has
+ * stored the mode, then we read the reader's acknowledgment. */
 static bool confirm_record(struct reader_record *record, uint32_t mode, bool visited)
 {
     bool quiet = rtrcu_load_acquire(&record->self->slow) == 0;
     uint32_t acknowledged = rtrcu_load_acquire(&record->fence_ack);
-    bool kept = !reader_arm(record); /* behind both loads: what an older slow path did to the flag is seen */
+    bool kept = !reader_arm(record); /* after both loads, so that it shows what an older slow path did to the flag */
 
     if (acknowledged == mode || acknowledged == READER_FENCES_ANY)
         return kept;
@@ -92,8 +94,8 @@ void reader_fences_restore(struct reader_registry *registry)
         ; /* each failure means that another thread has changed it */
 }
 
-/* The flag is the owner's own, so no update of the owner can lose it; only the owner takes it back, and reads the mode
- * before. */
+/* The flag belongs to the calling thread, so none of its updates can lose it; only the owner clears it, and reads the
+ * mode before. */
 static void acknowledge(struct reader_record *record, uint32_t mode)
 {
     if (rtrcu_load_relaxed(&record->fence_ack) == mode)
@@ -103,7 +105,7 @@ static void acknowledge(struct reader_record *record, uint32_t mode)
     rtrcu_store_release(&record->fence_ack, mode);
 }
 
-/* A slow path of this thread that was interrupted may have read the old mode, and may still take the flag back. */
+/* A slow path of this thread that was interrupted may have read the old mode, and may still clear the flag. */
 void reader_fences_acknowledge(struct reader_registry *registry)
 {
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
@@ -111,8 +113,9 @@ void reader_fences_acknowledge(struct reader_registry *registry)
         acknowledge(rtrcu_self.record, mode);
 }
 
-/* In full-fence mode the flag stays: it is what makes readers fence.  The first slow path of a thread in that mode says
- * so, unless it interrupts an older one, which may have read the old mode and may still disarm. [O7] */
+/* In full-fence mode the flag stays set, so that readers fence.  A thread's first slow path in that mode acknowledges
+ * the mode, unless that path interrupts an older slow path, which may have read the old mode and may still clear the
+ * flag. [O7] */
 void reader_disarm(struct reader_registry *registry)
 {
     struct reader_record *record = rtrcu_self.record;
@@ -123,7 +126,7 @@ void reader_disarm(struct reader_registry *registry)
         reader_sleep_interrupted();
     uint32_t mode = asleep ? READER_FENCES_ANY : rtrcu_load_relaxed(&registry->fence_mode);
 
-    reader_idle_exit(); /* a thread that goes back to fast says no more */
+    reader_idle_exit(); /* the thread may be on its fast path after this, where it does not end its idleness */
     invariant("INV-RD4", !record || (reader_scanned_slots(record->leaf) & reader_bit(record)));
 
     if (!(mode & 1)) {
@@ -147,10 +150,10 @@ bool reader_sleep_begin(void)
     return true;
 }
 
-/* [O19] Owner half; confirm_record() is the other.  The acknowledgment is taken back, then the mode is read.
- *  - our store first:  the other sees that we are not away, and does not confirm by it;
- *  - its load first:   the mode was stored before, and we read it and fence.
- * Forbidden: it confirms because we are away, AND a section of ours does not fence. */
+/* [O19] Owner half; the confirming half is confirm_record().  We withdraw our acknowledgment, then read the mode.
+ *  - Our store first:  confirm_record() sees that we are not asleep, and does not confirm us as asleep;
+ *  - The load of confirm_record() first:  the mode was stored before that load, so we read the new mode and fence.
+ * Forbidden: confirm_record() confirms us as asleep, AND a section of ours does not fence. */
 void reader_sleep_interrupted(void)
 {
     struct reader_record *record = rtrcu_self.record;
@@ -164,7 +167,7 @@ void reader_sleep_interrupted(void)
 void reader_sleep_end(struct reader_registry *registry)
 {
     rtrcu_self.state &= ~(uint32_t)READER_STATE_ASLEEP;
-    rtrcu_fence_light(); /* a handler from here on must not leave the acknowledgment behind it */
+    rtrcu_fence_light(); /* a handler from here on must not set READER_FENCES_ANY again */
     reader_sleep_interrupted();
-    reader_fences_acknowledge(registry); /* a switch meanwhile need not wait for the next slow path */
+    reader_fences_acknowledge(registry); /* a concurrent switch need not wait for the next slow path */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: nothing is held across it.  What the child keeps of a leaf are its words, from which the rest follows: its only
- * reader is the thread that forked.
+/* Fork: no lock is held across it.  The child keeps each leaf's words and derives the rest: its only reader is the
+ * thread that forked.
  *
  * tested by: test/api/fork.cc
  */
@@ -9,7 +9,7 @@
 static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct reader_record *survivor)
 {
     struct reader_record *record;
-    uint32_t shared = leaf->index == 0 ? 1 : 0; /* the orphan's slot is nobody's */
+    uint32_t shared = leaf->index == 0 ? 1 : 0; /* the shared record's slot belongs to no thread */
     lock_reset(&leaf->lock);
 
     leaf->registered = survivor && survivor->leaf == leaf ? reader_bit(survivor) : 0;
@@ -31,7 +31,8 @@ static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct read
     }
 }
 
-/* The thread that forked; tasks are parked/'s, which puts them on a list. */
+/* Count the thread that forked, if it is a reader without a record.  Tasks are counted by parked/, which puts them on a
+ * list. */
 static void keep_anonymous(struct reader_registry *registry)
 {
     rtrcu_store_relaxed(&registry->anonymous, 0);

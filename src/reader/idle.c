@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that have not read for a while are put to sleep, so that grace periods do not look at them, and wake when
- * they read.
+/* Idle threads: threads that have not read for a while, which scans skip until they read again.
  *
  * tested by: test/unit/reader/idle.cc
  */
 #include "reader/reader.h"
 
-/* [O20] A handler interrupted a slow path, and finds the bit set: the fence behind that may still be to come. */
+/* [O20] Fence for the slow path that this handler interrupted: that path has set the bit, but may not have fenced. */
 static void fence_for_interrupted(void)
 {
     rtrcu_fence_full();
 }
 
-/* [O26] Owner half; the scan's is reader_idle_propose(), a heavy fence, and reader_idle_confirmed().  The owner shows
- * that it runs a slow path, then checks whether it is scanned.
- *  - our slow path first:  the scan sees it under way, or what it left in the word, and we stay awake;
- *  - its fence first:      we find ourselves not awake, and wake.
- * Forbidden: the scan takes us for asleep AND we take ourselves for awake.
- * [O20] A thread that wakes fences fully before it reads anything. */
+/* [O26] Owner half; the scan's is reader_idle_propose(), a heavy fence, and reader_idle_confirmed().  The owner counts
+ * its slow path, then checks whether its scanned bit is set.
+ *  - Our slow path first:  the scan sees our slow path in progress, or its effect on the word, and we stay scanned;
+ *  - The scan's fence first:  we find ourselves not scanned, and set the bit.
+ * Forbidden: the scan takes us for idle AND we take ourselves for scanned.
+ * [O20] A thread that ends its idleness fences fully before it reads anything. */
 void reader_idle_exit(void)
 {
     const struct reader_record *record = rtrcu_self.record;
@@ -45,7 +44,7 @@ bool reader_count_scan(struct reader_record *record, bool inside, uint32_t scans
     return outside_scans >= scans;
 }
 
-/* [O26] Scan half, before its fence: the awake bits are taken, and the flag is set. */
+/* [O26] Scan half, before its fence: the scanned bits are cleared, and the flag is set. */
 bool reader_idle_propose(struct reader_leaf *leaf, uint32_t scans)
 {
     struct reader_record *record;
@@ -65,8 +64,8 @@ bool reader_idle_propose(struct reader_leaf *leaf, uint32_t scans)
     return true;
 }
 
-/* [O26] Scan half, behind its fence.  A flag that another thread has set behind it is no proof: an update of the owner
- * that is under way may swallow it. */
+/* [O26] Scan half, after its fence.  A flag that another thread has set after the fence is no proof: an update by
+ * the owner at the same time may overwrite that flag. */
 bool reader_idle_confirmed(const struct reader_record *record)
 {
     reader_must_hold(record->leaf);

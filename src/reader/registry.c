@@ -20,14 +20,14 @@ void reader_registry_init(struct reader_registry *registry, const struct reader_
 
     registry->leaf[0] = plan->lay_out(first);
     registry->leaf[0]->scanned.above = reader_counts_above(&registry->counts, 0);
-    registry->leaf[0]->used = 1; /* the orphan's slot */
+    registry->leaf[0]->used = 1; /* the slot of the shared record */
     registry->leaf_count = 1;
 }
 
 static struct reader_record *take_in_leaf(struct reader_leaf *leaf)
 {
     uint32_t used = rtrcu_load_relaxed(&leaf->used);
-    while (used != UINT32_MAX) { /* each failure means that another thread got a slot or gave one back */
+    while (used != UINT32_MAX) { /* each failure means that another thread took or returned a slot */
         uint32_t slot = (uint32_t)__builtin_ctz(~used);
         if (rtrcu_compare_exchange(&leaf->used, &used, used | UINT32_C(1) << slot))
             return &leaf->record[slot];
@@ -42,7 +42,7 @@ static void raise_leaf_count(struct reader_registry *registry, uint32_t count)
         ;
 }
 
-/* Hang a new leaf behind the last one.  False: somebody else has hung one there meanwhile. */
+/* Link a new leaf after the last one.  False: another thread has linked one there meanwhile. */
 static bool link_leaf(struct reader_registry *registry, uint32_t index, void *pages)
 {
     struct reader_leaf *leaf = registry->plan.lay_out(pages), *expected = NULL;
@@ -54,13 +54,13 @@ static bool link_leaf(struct reader_registry *registry, uint32_t index, void *pa
     return hung;
 }
 
-/* Threads that find everything taken at once hang one leaf, not one each: the loser looks into the winner's. */
+/* Threads that find all slots taken at the same time add one leaf, not one each: the losers search the winner's. */
 struct reader_record *reader_slot_take(struct reader_registry *registry)
 {
     struct reader_record *record = NULL;
     void *pages = NULL;
 
-    for (;;) { /* each turn past the first has a new leaf to look at */
+    for (;;) { /* each iteration past the first has a new leaf to search */
         uint32_t count = reader_leaf_count(registry);
         for (uint32_t i = 0; i < count && !record; i++)
             record = take_in_leaf(reader_leaf_at(registry, i));
@@ -79,7 +79,8 @@ struct reader_record *reader_slot_take(struct reader_registry *registry)
     return record;
 }
 
-/* Only so that a grace period need not ask the word of a thread that has the other discipline. */
+/* Publish the discipline of the calling thread.  A hint, by which gp_needs_fence() need not read the words of
+ * preemptible threads. */
 static void show_discipline(const struct reader_record *record, bool quiescent)
 {
     uint32_t *slots = &record->leaf->quiescent, bit = reader_bit(record);
@@ -90,7 +91,8 @@ static void show_discipline(const struct reader_record *record, bool quiescent)
         rtrcu_fetch_and(slots, ~bit);
 }
 
-/* Deadline threads do not sleep: the scan that puts threads to sleep looks at what is shown behind its fence.  [O26] */
+/* Publish whether the calling thread is a deadline thread.  Such a thread is never idle: scans read this after their
+ * fence.  [O26] */
 static void show_deadline(bool deadline, bool qsbr)
 {
     reader_deadline_show(reader_self(), deadline, qsbr);
@@ -139,18 +141,18 @@ static void raise_peak(struct reader_registry *registry, uint32_t now)
 }
 
 /* [O6] Registration half; the scan's half is in gp_scan().
- *  - our bit first:       the scan sees the record and reads our word;
- *  - its fence first:     our fence follows it, so our sections read the new pointers.
+ *  - Our bit first:  the scan sees the record and reads our word;
+ *  - The scan's fence first:  our fence follows the scan's, so our sections read the new pointers.
  * Forbidden: the scan misses the record AND a section of ours reads an old pointer.
- * The same fence pairs with callback_direct(): it counts us, or we find its object unlinked. [O12]
- * And with reader_fences_switch(): either it sees our bit, or we see the mode. [O7] */
+ * [O12] Our fence also pairs with callback_direct(), which counts us, or we find the updater's object unlinked.
+ * [O7] Our fence also pairs with reader_fences_switch(), which sees our bit, or we see the new mode. */
 void reader_publish(struct reader_registry *registry, struct reader_record *record, struct rtrcu_thread *self)
 {
     record->self = self;
     record->cpu = plat_cpu_address();
     rtrcu_store_relaxed(&record->thread_id, lock_thread_number());
     rtrcu_store_relaxed(&record->fence_ack, 0);
-    reader_word_register(self); /* in full-fence mode it stays so [O7] */
+    reader_word_register(self); /* in full-fence mode the flag stays set [O7] */
 
     self->record = record;
     self->boost = &record->boost;
@@ -162,7 +164,7 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
     rtrcu_fence_full();
 
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
-    if (mode & 1) /* no slow path with a record can be under way, so the flag stays */
+    if (mode & 1) /* no slow path with a record can be in progress, so the flag stays set */
         rtrcu_store_release(&record->fence_ack, mode);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Records, the leaves that they stand in, and the registry of all of them. */
+/* Records, the leaves that contain them, and the registry of all leaves. */
 #ifndef RTRCU_READER_REGISTRY_H
 #define RTRCU_READER_REGISTRY_H
 
@@ -11,7 +11,7 @@
 
 #define READER_KINDS 2 /* of grace periods: normal, expedited */
 
-/* Some of these kinds. */
+/* A set of kinds of grace periods. */
 struct reader_kinds {
     unsigned int bits; /* 1 << kind */
 };
@@ -36,8 +36,8 @@ static inline void reader_kinds_join(struct reader_kinds *kinds, struct reader_k
     kinds->bits |= others.bits;
 }
 
-/* Rooms above that keep something of their own for each slot of a leaf.  A slot is free when the first ones have let it
- * go; the others keep nothing there that outlives a thread. */
+/* Higher rooms with a part in each leaf.  A slot is free when the rooms of the first group have released it; parts of
+ * the others hold nothing that outlives a thread. */
 enum reader_room {
     READER_PARKED,
     READER_CALLBACK,
@@ -49,19 +49,20 @@ enum reader_room {
 
 struct reader_leaf;
 
-/* One cache line: a scan reads nothing else of a thread but its word. */
+/* One cache line; besides it, a scan reads only the thread's word. */
 struct reader_record {
-    struct rtrcu_thread *self; /* owner's thread-local block; set before its bit, cleared under the leaf lock */
-    const uint32_t *cpu;       /* where the kernel writes the owner's CPU, NULL = unknown; as self */
+    struct rtrcu_thread *self; /* the owner's thread-local block; set before its bit, cleared under the leaf lock */
+    const uint32_t *cpu;       /* address of the owner's CPU number as the kernel writes it, NULL = unknown; set and
+                                  cleared with self */
     struct reader_leaf *leaf;  /* constant */
     uint32_t slot;             /* constant: bit number in the leaf */
-    uint32_t thread_id;        /* atomic: owner; written at registration, looked at for reports of any moment */
-    uint32_t fence_ack;        /* atomic: the mode of fences in which the owner fences; see fence_mode.c */
-    uint32_t fence_armed;      /* `armed` before the visit that is to confirm it; of the registry's confirmer */
-    uint32_t armed;            /* times that another thread has set the owner's flag; under the leaf lock */
+    uint32_t thread_id;        /* atomic: owner; written at registration, read for reports at any time */
+    uint32_t fence_ack;        /* atomic: the mode that the owner has acknowledged; see fence_mode.c */
+    uint32_t fence_armed;      /* value of armed before the confirming visit; written by the registry's confirmer */
+    uint32_t armed;            /* number of times that another thread has set the owner's flag; under the leaf lock */
     uint32_t boost;            /* atomic: PI futex locked on the owner's behalf; see reader_boost() */
-    uint32_t outside_scans;    /* scans in a row that found the owner outside; under the leaf lock */
-    uint32_t proposed_armed;   /* `armed` when the owner was made to leave; under the leaf lock */
+    uint32_t outside_scans;    /* consecutive scans that found the owner outside; under the leaf lock */
+    uint32_t proposed_armed;   /* value of armed when the owner became a candidate; under the leaf lock */
     struct counter slow_calls; /* written by the owner */
 } __attribute__((aligned(BASE_CACHE_LINE)));
 
@@ -72,23 +73,24 @@ struct reader_leaf {
     struct lock lock;
     uint32_t index;                /* constant */
     uint32_t used;                 /* atomic: slots taken */
-    uint32_t registered;           /* atomic: slots whose word must be scanned; cleared under the lock */
-    uint32_t draining;             /* under the lock: used slots whose thread is gone */
-    uint32_t held[READER_HOLDERS]; /* under the lock: of these, those that a room has not let go */
+    uint32_t registered;           /* atomic: slots of registered threads, whose words may be read; cleared under the
+                                      lock */
+    uint32_t draining;             /* under the lock: used slots whose thread has exited */
+    uint32_t held[READER_HOLDERS]; /* under the lock: those of them that a room has not released */
     uint32_t deadline[2]; /* atomic: slots of deadline threads; [1] those with the quiescent-state discipline */
     uint32_t quiescent;   /* atomic: slots of threads with that discipline, online or not; written by owners */
-    struct reader_scanned scanned; /* whom grace periods look at */
-    void *of[READER_ROOMS];        /* constant: what each room keeps of this leaf and its slots */
+    struct reader_scanned scanned; /* the threads that grace periods scan */
+    void *of[READER_ROOMS];        /* constant: each room's part of this leaf */
     struct reader_record record[READER_FANOUT];
 };
 
-/* Value: how a leaf is laid out: one piece of zeroed memory with room for what every room keeps of it. */
+/* Value: layout of a leaf: one piece of zeroed memory with each room's part. */
 struct reader_plan {
     size_t bytes;
     struct reader_leaf *(*lay_out)(void *memory);
 };
 
-/* Mistakes of programs that the library reports and goes on with. */
+/* Misuse by programs that the library reports and survives. */
 enum reader_misuse {
     READER_MISUSE_UNLOCK,
     READER_MISUSE_OFFLINE,
@@ -100,23 +102,23 @@ enum reader_misuse {
     READER_MISUSES
 };
 
-/* Readers without a record: those that entered in even turns, and in odd ones.  A task keeps the group of the thread on
- * which it parked. */
+/* Readers without a record, by the phase in which they entered.  A task keeps the phase of the thread on which it
+ * parked. */
 enum reader_phase { READER_PHASE_EVEN, READER_PHASE_ODD, READER_PHASES };
 
 struct reader_registry {
-    struct reader_leaf *leaf[READER_LEAVES]; /* atomic: filled in from the front, never emptied */
-    uint32_t leaf_count;                     /* atomic: leaves in use are below it */
-    uint32_t fence_mode;                     /* atomic: odd, readers must use full fences; rises with each change */
-    uint32_t fence_confirmed;                /* atomic: the mode in which all of them are known to */
-    uint32_t fence_confirmer;                /* atomic: the thread that confirms by a visit, 0 = nobody */
-    uint32_t anonymous;                      /* atomic: readers inside a section without a record, tasks among them */
-    uint32_t anonymous_in[READER_PHASES];    /* atomic: of these, by group */
-    uint32_t anonymous_phase;                /* atomic: in which group a thread is counted that enters, by parity */
-    uint32_t mount_ids;                      /* atomic: given out to threads that run tasks */
-    uint32_t registered;                     /* atomic: threads now */
-    uint32_t registered_peak;                /* atomic, about */
-    uint32_t deadline_count;                 /* atomic: deadline threads now */
+    struct reader_leaf *leaf[READER_LEAVES]; /* atomic: filled from the front, never emptied */
+    uint32_t leaf_count;                     /* atomic: number of leaves in use */
+    uint32_t fence_mode;                     /* atomic: odd: readers must use full fences; incremented at each change */
+    uint32_t fence_confirmed;                /* atomic: the mode in which all readers are known to fence */
+    uint32_t fence_confirmer;                /* atomic: the thread that confirms by a visit, 0 = none */
+    uint32_t anonymous;                      /* atomic: readers inside a section without a record, including tasks */
+    uint32_t anonymous_in[READER_PHASES];    /* atomic: of these, by phase */
+    uint32_t anonymous_phase; /* atomic: current phase number; its parity selects the counter of threads that enter */
+    uint32_t mount_ids;       /* atomic: last id assigned to a thread that runs tasks */
+    uint32_t registered;      /* atomic: number of threads registered */
+    uint32_t registered_peak; /* atomic, approximate */
+    uint32_t deadline_count;  /* atomic: number of deadline threads */
     unsigned int exit_key;
     struct reader_plan plan; /* constant */
     struct reader_counts counts;
@@ -125,14 +127,14 @@ struct reader_registry {
 
 /* @first: memory for the first leaf, zeroed. */
 void reader_registry_init(struct reader_registry *registry, const struct reader_plan *plan, void *first);
-/* What the plan does for this room's part. */
+/* Initialise this room's part, as the plan prescribes. */
 void reader_leaf_init(struct reader_leaf *leaf);
-/* The key of threads' exit hooks. */
+/* The pthread key of the threads' exit hooks. */
 static inline unsigned int *reader_exit_key(struct reader_registry *registry)
 {
     return &registry->exit_key;
 }
-/* What @room keeps of @leaf; by that room, while the leaf is laid out. */
+/* Set @room's part of @leaf; called by that room, while the leaf is laid out. */
 static inline void reader_leaf_join(struct reader_leaf *leaf, enum reader_room room, void *part)
 {
     leaf->of[room] = part;
@@ -143,22 +145,23 @@ static inline struct complaint *reader_misuse(struct reader_registry *registry, 
     return &registry->misuse[kind];
 }
 
-/* The record that belongs to no thread: callbacks of threads that can have none. */
+/* The record that belongs to no thread: for callbacks of threads that cannot have one. */
 static inline struct reader_record *reader_shared_record(struct reader_registry *registry)
 {
     return &rtrcu_load_relaxed(&registry->leaf[0])->record[0];
 }
 
-/* Take a slot and fill in the record; NULL if there is no memory.  Lock-free; the caller has blocked signals. */
+/* Take a slot and fill in the record; NULL: no memory.  Lock-free; the caller has blocked signals. */
 struct reader_record *reader_slot_take(struct reader_registry *registry);
-/* Of a slot that was taken and not published: give it back. */
+/* Return a slot that was taken and not published. */
 void reader_slot_return(struct reader_record *record);
 /* Make the record visible to scans, and the word registered.  Signals are blocked. */
 void reader_publish(struct reader_registry *registry, struct reader_record *record, struct rtrcu_thread *self);
-/* Take the word out of the scans' sight.  Under the leaf lock; signals are blocked. */
+/* Unregister the thread of @record: no other thread reads its word any more.  Under the leaf lock; signals are
+ * blocked. */
 void reader_withdraw(struct reader_registry *registry, struct reader_record *record);
-/* @room has nothing of the thread of @record any more; the slot is free when its thread is gone and every room has let
- * go.  Under the leaf lock. */
+/* @room keeps nothing of the thread of @record any more; the slot is free when its thread has exited and every room has
+ * released it.  Under the leaf lock. */
 void reader_release_slot(struct reader_record *record, enum reader_room room);
 
 /* ---- leaves and records ---- */
@@ -173,14 +176,14 @@ static inline struct reader_leaf *reader_leaf_at(struct reader_registry *registr
     return rtrcu_load_acquire(&registry->leaf[index]);
 }
 
-/* All leaves in turn: the one behind @leaf, the first behind NULL; NULL behind the last. */
+/* Iterate over all leaves: the one after @leaf, the first for NULL; NULL after the last. */
 static inline struct reader_leaf *reader_next_leaf(struct reader_registry *registry, const struct reader_leaf *leaf)
 {
     uint32_t index = leaf ? leaf->index + 1 : 0;
     return index < reader_leaf_count(registry) ? reader_leaf_at(registry, index) : NULL;
 }
 
-/* All slots of @left in turn: the next one, which is taken out of @left; NULL: none is left. */
+/* Iterate over the slots @left: the next one, which is removed from @left; NULL: none is left. */
 static inline struct reader_record *reader_next(struct reader_leaf *leaf, uint32_t *left)
 {
     if (*left == 0)
@@ -212,19 +215,19 @@ static inline uint32_t reader_bit(const struct reader_record *record)
     return UINT32_C(1) << record->slot;
 }
 
-/* What @room keeps of a leaf, as it gave it to reader_leaf_join(). */
+/* @room's part of a leaf, as set by reader_leaf_join(). */
 static inline void *reader_part(const struct reader_leaf *leaf, enum reader_room room)
 {
     return leaf->of[room];
 }
 
-/* Slots whose word must be scanned, as bits. */
+/* Slots of registered threads, as bits. */
 static inline uint32_t reader_registered(const struct reader_leaf *leaf)
 {
     return rtrcu_load_acquire(&leaf->registered);
 }
 
-/* Slots whose word a grace period must look at, as bits: the others' threads sleep. */
+/* Slots whose word a grace period must scan, as bits; threads of the others are idle. */
 static inline uint32_t reader_scanned_slots(const struct reader_leaf *leaf)
 {
     return reader_scanned_of(&leaf->scanned) & reader_registered(leaf);
@@ -236,7 +239,7 @@ static inline uint32_t reader_quiescent(const struct reader_leaf *leaf)
     return rtrcu_load_relaxed(&leaf->quiescent);
 }
 
-/* Tasks are on the leaf's list, or no longer.  Under the leaf lock. */
+/* Record whether tasks are on the leaf's list.  Under the leaf lock. */
 static inline void reader_list_tasks(struct reader_leaf *leaf, bool listed)
 {
     reader_scanned_list(&leaf->scanned, listed);
@@ -247,7 +250,8 @@ static inline uint32_t reader_used(const struct reader_leaf *leaf)
     return rtrcu_load_acquire(&leaf->used);
 }
 
-/* Is the slot a thread's; is it still that of one that has gone?  The latter under the leaf lock. */
+/* Does the slot belong to a registered thread?  To one that has exited?  The second question is for holders of the leaf
+ * lock. */
 static inline bool reader_is_registered(const struct reader_record *record)
 {
     return reader_registered(record->leaf) & reader_bit(record);
@@ -282,22 +286,23 @@ static inline struct plat_tid reader_thread_id(const struct reader_record *recor
 static inline void reader_count_slow(struct reader_record *record)
 {
     counter_add_alone(&record->slow_calls, 1);
+    rtrcu_self.slow_paths++;
 }
 
-/* Where the owner was seen last, UINT32_MAX = the kernel does not tell.  By the owner, or under the leaf lock,
- * registered. */
+/* CPU on which the owner was last seen, UINT32_MAX = the kernel does not report it.  By the owner, or under the leaf
+ * lock, registered. */
 static inline uint32_t reader_cpu(const struct reader_record *record)
 {
     return record->cpu ? rtrcu_load_relaxed(record->cpu) : UINT32_MAX;
 }
 
-/* Where its outermost section began, 0 = not noted.  Under the leaf lock, registered. */
+/* Call site of the owner's outermost section, 0 = not recorded.  Under the leaf lock, registered. */
 static inline uintptr_t reader_entered(const struct reader_record *record)
 {
     return rtrcu_load_relaxed(&record->self->entered);
 }
 
-/* A scan of @slots is next: the words lie in the threads' own memory, so fetch them all before the first use. */
+/* A scan of @slots follows: the words are in the threads' own memory, so fetch all of them before the first use. */
 static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
 {
     struct reader_record *record;
@@ -307,36 +312,41 @@ static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
         __builtin_prefetch(record->self);
 }
 
-/* ---- words worth a scan: scan.c ---- */
+/* ---- words to scan: scan.c ---- */
 
-/* Children of node @index of @level, not 0, that are worth a look, as bits; of those with leaves below @leaves. */
+/* Children of node @index of @level, not 0, that need a scan, as bits; only of those with leaves below @leaves. */
 uint32_t reader_scan_below(struct reader_registry *registry, uint32_t level, uint32_t index, uint32_t leaves);
-/* All leaves that are worth a look in turn: the next behind @leaf, the first behind NULL; NULL: none is. */
+/* Iterate over the leaves that need a scan: the next after @leaf, the first for NULL; NULL: none. */
 struct reader_leaf *reader_next_scanned(struct reader_registry *registry, const struct reader_leaf *leaf);
-/* Is no thread awake but the calling one, and no task on a leaf's list?  Between two full fences. */
+/* Is the calling thread the only one scanned, with no task on any leaf's list?  Called between two full fences. */
 bool reader_self_is_alone(const struct reader_registry *registry);
 
-/* Threads that are registered now. */
+/* Number of threads registered now. */
 static inline uint32_t reader_threads(const struct reader_registry *registry)
 {
     return rtrcu_load_acquire(&registry->registered);
 }
-/* What this room tells other processes. */
+/* Fields that this room shows to other processes. */
 extern const struct inspect_table reader_inspect_table;
-/* Fill in what this room counts. */
+/* Fill in the counters of this room. */
 void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats);
 
 /* ---- deadline threads: deadline.c ---- */
 
-/* By the owner: is it one, and has it the quiescent-state discipline? */
+/* Publish whether the owner is a deadline thread, and whether it has the quiescent-state discipline.  Called by the
+ * owner. */
 void reader_deadline_show(const struct reader_record *record, bool deadline, bool qsbr);
-/* Is there one that is online, or has no discipline by which it would be offline?  A thread
- * has stored what it queued before it goes offline. */
+/* Is a deadline thread online?  A preemptible one always is.  A thread stores its work before it goes offline. */
 bool reader_deadline_is_online(struct reader_registry *registry);
+/* Is a deadline thread registered? */
+static inline bool reader_deadline_exists(const struct reader_registry *registry)
+{
+    return rtrcu_load_acquire(&registry->deadline_count) != 0;
+}
 
 /* ---- fork ---- */
 
-/* In the child: only @survivor (NULL: the forking thread has no record) is left. */
+/* In the child: only @survivor remains (NULL: the forking thread has no record). */
 void reader_after_fork_child(struct reader_registry *registry, struct reader_record *survivor);
 
 #endif

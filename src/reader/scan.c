@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The way down to the leaves that are worth a look.
+/* Descent through the tree of counts to the leaves that need a scan.
  *
  * tested by: test/unit/reader/scanned.cc
  */
 #include "reader/reader.h"
 
-/* The first leaf below node @index of @level, or below the one behind it. */
+/* The first leaf below node @index of @level, or below the node after it. */
 static uint32_t first_below(uint32_t level, uint32_t index)
 {
     for (; level > 0; level--)
@@ -36,7 +36,7 @@ uint32_t reader_scan_below(struct reader_registry *registry, uint32_t level, uin
     return children;
 }
 
-/* The leaf at @index, or a later one, as far as the nodes above it allow: behind the first that has no reason. */
+/* The leaf at @index, or a later one if the nodes above have no reason to scan it. */
 static uint32_t skip(const struct reader_registry *registry, uint32_t index)
 {
     for (uint32_t level = READER_LEVELS; level > 0; level--) {
@@ -61,7 +61,7 @@ struct reader_leaf *reader_next_scanned(struct reader_registry *registry, const 
     return NULL;
 }
 
-/* One that sleeps is not there either. */
+/* An idle thread has no bit, and is not counted. */
 bool reader_self_is_alone(const struct reader_registry *registry)
 {
     const struct reader_record *record = reader_self();

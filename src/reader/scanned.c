@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The transitions of a leaf's word of who is awake, and the counts above it.
+/* Transitions of a leaf's word of scanned threads, and the counts above it.
  *
  * tested by: test/unit/reader/scanned.cc
  */
@@ -11,7 +11,7 @@ struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t 
     struct reader_count *level2 = &counts->level2[index / READER_FANOUT / READER_FANOUT];
     struct reader_count *top = counts->level3;
     rtrcu_store_relaxed(&level2->above, top);
-    rtrcu_store_relaxed(&level1->above, level2); /* as whoever hangs a leaf beside stores it */
+    rtrcu_store_relaxed(&level1->above, level2); /* a thread that links a neighbouring leaf stores the same value */
     return level1;
 }
 
@@ -40,15 +40,15 @@ void reader_counts_forget(struct reader_counts *counts, uint32_t leaves)
 
 static void lower_count(struct reader_count *node)
 {
-    while (node && tally_lower(&node->reasons) == 1) /* at most as many as there are levels */
+    while (node && tally_lower(&node->reasons) == 1) /* at most once for each level */
         node = rtrcu_load_relaxed(&node->above);
 }
 
-/* [O21] Raising half: the nodes above first; reader_scanned_add() and reader_scanned_list() follow.  The scans begin at
- * the top.
- *  - our count first:  the look goes on below it, and finds the reason or that it is not there yet;
- *  - its look first:   we have not stored the reason yet, and fence behind it.
- * Forbidden: a look passes a node by AND a reason below it was there before the look's fence. */
+/* [O21] Raising half: we raise the nodes above this one first; reader_scanned_add() and reader_scanned_list() store the
+ * reason after that.  Scans begin at the top.
+ *  - Our count first:  the scan descends, and finds the reason, or finds that the reason has not been stored yet;
+ *  - The scan's read first:  we have not stored the reason yet, and fence after we store it.
+ * Forbidden: a scan skips a node AND a reason below that node existed before the scan's fence. */
 static void raise_count(struct reader_count *node)
 {
     struct reader_count *above = rtrcu_load_relaxed(&node->above);
@@ -71,7 +71,7 @@ bool reader_scanned_add(struct reader_scanned *scanned, uint32_t bit)
     uint64_t seen = rtrcu_load_relaxed(&scanned->word);
     bool raised = false;
 
-    while (!(seen & bit)) { /* each failure means that another thread has come or gone */
+    while (!(seen & bit)) { /* each failure means that another thread has added or removed a bit */
         if (seen == 0 && !raised) {
             raise_count(scanned->above); /* [O21] */
             raised = true;
@@ -82,13 +82,13 @@ bool reader_scanned_add(struct reader_scanned *scanned, uint32_t bit)
 
     if (raised && seen != 0)
         lower_count(scanned->above);
-    return !(seen & ((uint64_t)bit << 32 | bit)); /* neither awake nor leaving */
+    return !(seen & ((uint64_t)bit << 32 | bit)); /* true: it was neither scanned nor a candidate */
 }
 
 void reader_scanned_propose(struct reader_scanned *scanned, uint32_t slots)
 {
     uint64_t seen = rtrcu_load_relaxed(&scanned->word), leaving;
-    do { /* each failure means that another thread has come or gone */
+    do { /* each failure means that another thread has added or removed a bit */
         leaving = seen & slots;
     } while (!rtrcu_compare_exchange(&scanned->word, &seen, (seen & ~leaving) | leaving << 32)); /* [O26] */
 }
@@ -97,7 +97,7 @@ void reader_scanned_settle(struct reader_scanned *scanned, uint32_t asleep)
 {
     uint64_t seen = rtrcu_load_relaxed(&scanned->word), next;
 
-    do { /* each failure means that another thread has come, gone or woken */
+    do { /* each failure means that another thread has changed a bit */
         next = (uint32_t)seen | ((uint32_t)(seen >> 32) & ~asleep);
     } while (!rtrcu_compare_exchange(&scanned->word, &seen, next));
 
@@ -110,12 +110,12 @@ void reader_scanned_clear(struct reader_scanned *scanned, uint32_t bit)
 {
     uint64_t seen = rtrcu_load_relaxed(&scanned->word), keep = ~((uint64_t)bit << 32 | bit);
     while (!rtrcu_compare_exchange(&scanned->word, &seen, seen & keep))
-        ; /* each failure means that another thread has come or gone */
+        ; /* each failure means that another thread has added or removed a bit */
     if (seen != 0 && (seen & keep) == 0)
         lower_count(scanned->above);
 }
 
-/* The counts have been forgotten too. */
+/* The caller has reset the counts. */
 void reader_scanned_forget(struct reader_scanned *scanned, uint32_t survivor)
 {
     rtrcu_store_relaxed(&scanned->word, survivor);

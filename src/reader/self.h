@@ -8,26 +8,26 @@
 
 /* Owner-private bits of rtrcu_thread.state. */
 enum {
-    READER_STATE_DEADLINE = 1 << 0,    /* never wakes anybody */
+    READER_STATE_DEADLINE = 1 << 0,    /* never wakes a thread */
     READER_STATE_QSBR = 1 << 1,        /* quiescent-state discipline */
     READER_STATE_CALLBACK = 1 << 2,    /* inside a callback batch */
-    READER_STATE_ANONYMOUS = 1 << 3,   /* counted in registry.anonymous: no record can be had */
-    READER_STATE_EXITED = 1 << 4,      /* the exit hook has run: no record any more */
+    READER_STATE_ANONYMOUS = 1 << 3,   /* counted in registry.anonymous: it cannot have a record */
+    READER_STATE_EXITED = 1 << 4,      /* the exit hook has run: it has no record any more */
     READER_STATE_BH = 1 << 5,          /* has used rcu_read_lock_bh() */
     READER_STATE_ASLEEP = 1 << 6,      /* asleep in a call of the library, between reader_sleep_begin() and _end() */
-    READER_STATE_ODD = 1 << 7,         /* as READER_STATE_ANONYMOUS: in group READER_PHASE_ODD */
-    READER_STATE_HASH_PAUSED = 1 << 8, /* its fork under way has asked hash tables' workers to rest */
-    READER_STATE_EXPLICIT = 1 << 9,    /* has registered by its call: its signal handlers may queue callbacks */
+    READER_STATE_ODD = 1 << 7,         /* with READER_STATE_ANONYMOUS: in phase READER_PHASE_ODD */
+    READER_STATE_HASH_PAUSED = 1 << 8, /* its current fork has requested the hash tables' workers to pause */
+    READER_STATE_EXPLICIT = 1 << 9,    /* registered explicitly: its signal handlers may queue callbacks */
     READER_STATE_OURS = 1 << 10,       /* a thread of the library, whose signals are blocked; not in a fork's child */
 };
 
-/* Its record, NULL = it has none. */
+/* The calling thread's record, NULL = it has none. */
 static inline struct reader_record *reader_self(void)
 {
     return rtrcu_self.record;
 }
 
-/* Has it one of these READER_STATE_ bits? */
+/* Does the calling thread have one of these READER_STATE_ bits? */
 static inline bool reader_self_is(uint32_t states)
 {
     return rtrcu_self.state & states;
@@ -43,7 +43,13 @@ static inline void reader_self_clear(uint32_t states)
     rtrcu_self.state &= ~states;
 }
 
-/* Its id as tasks remember it: not the kernel's number, which a fork's child changes. */
+/* Count a slow path of the calling thread that is none of its reader calls. */
+static inline void reader_self_count_slow(void)
+{
+    rtrcu_self.slow_paths++;
+}
+
+/* The calling thread's id as tasks store it: not the kernel's id, which changes in a fork's child. */
 static inline uint32_t reader_mount_id(struct reader_registry *registry)
 {
     if (rtrcu_self.mount_id == 0)
@@ -51,19 +57,19 @@ static inline uint32_t reader_mount_id(struct reader_registry *registry)
     return rtrcu_self.mount_id;
 }
 
-/* What it registers as: RTRCU_QSBR, RTRCU_DEADLINE. */
+/* Set how the calling thread takes part in grace periods: RTRCU_QSBR, RTRCU_DEADLINE. */
 void reader_self_register_as(struct reader_registry *registry, unsigned int flags);
-/* Its exit hook: see plat_thread_exit_arm() and plat_thread_exit_reserve(). */
+/* Arm the calling thread's exit hook: see plat_thread_exit_arm() and plat_thread_exit_reserve(). */
 int reader_exit_arm(const struct reader_registry *registry);
 int reader_exit_reserve(const struct reader_registry *registry);
 
-/* Is the calling thread in a slow path that is counted? */
+/* Is the calling thread in a counted slow path? */
 static inline bool reader_self_is_slow(void)
 {
     return rtrcu_self.slow != 0;
 }
 
-/* A slow path of the calling thread.  A handler in between leaves the count as it found it. */
+/* Begin a slow path that is counted.  A handler that interrupts the update has restored the count when it returns. */
 static inline void reader_slow_begin(void)
 {
     rtrcu_store_relaxed(&rtrcu_self.slow, rtrcu_self.slow + 1);

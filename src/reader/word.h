@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The reader word as a value, and the transitions that change it, but for those of lock and unlock.
+/* The reader word as a value, and the transitions that change it, except those of lock and unlock.
  *
- * What its bits mean: <rtrcu/detail/reader.h>.  How each machine changes them: <rtrcu/detail/word.h>, which nobody else
- * uses.  The flag:
+ * The meaning of its bits: <rtrcu/detail/reader.h>.  How each processor changes them: <rtrcu/detail/word.h>, used only
+ * here.  The flag:
  *
  *  before        transition                after
  *  UNREGISTERED  reader_word_register()    SPECIAL
  *  FAST          reader_word_arm()         SPECIAL
  *  SPECIAL       reader_word_arm()         SPECIAL
  *  SPECIAL       reader_word_disarm()      FAST
- *  FAST          reader_word_disarm()      FAST          an update under way had lost the flag
+ *  FAST          reader_word_disarm()      FAST          a concurrent update had lost the flag
  *  any           reader_word_unregister()  UNREGISTERED
  *
- * What the thread is inside: SECTION are its explicit sections, ONLINE is the quiescent-state discipline:
+ * What the thread is inside; SECTION stands for its explicit sections, ONLINE for the quiescent-state discipline:
  *
- *  inside        transition                after
- *  OUTSIDE       reader_word_online()      ONLINE
- *  SECTION       reader_word_online()      BOTH
- *  ONLINE        reader_word_offline()     OUTSIDE
- *  OUTSIDE       reader_word_add_nesting()        SECTION
- *  SECTION       reader_word_add_nesting()        SECTION
- *  ONLINE        reader_word_add_nesting()        BOTH
- *  BOTH          reader_word_add_nesting()        BOTH
- *  SECTION       reader_word_remove_nesting()        SECTION OUTSIDE
- *  BOTH          reader_word_remove_nesting()        BOTH ONLINE
- *  any           reader_word_repair()      OUTSIDE SECTION ONLINE BOTH
- *  any           reader_word_unregister()  OUTSIDE
+ *  inside        transition                    after
+ *  OUTSIDE       reader_word_online()          ONLINE
+ *  SECTION       reader_word_online()          BOTH
+ *  ONLINE        reader_word_offline()         OUTSIDE
+ *  OUTSIDE       reader_word_add_nesting()     SECTION
+ *  SECTION       reader_word_add_nesting()     SECTION
+ *  ONLINE        reader_word_add_nesting()     BOTH
+ *  BOTH          reader_word_add_nesting()     BOTH
+ *  SECTION       reader_word_remove_nesting()  SECTION OUTSIDE
+ *  BOTH          reader_word_remove_nesting()  BOTH ONLINE
+ *  any           reader_word_repair()          OUTSIDE SECTION ONLINE BOTH
+ *  any           reader_word_unregister()      OUTSIDE
  *
- * Any thread arms, under the leaf lock; the rest is the owner's.  A thread registers and unregisters with signals
- * blocked; a handler finds each other transition done or not begun.  A repair sets the flag anew too where it shares a
- * word with the nesting, since unlocks without locks may have borrowed from it: SPECIAL if the thread is registered,
- * else UNREGISTERED.
+ * Any thread arms, under the leaf lock; all other transitions are the owner's.  A thread registers and unregisters with
+ * signals blocked; a handler finds each other transition either done or not begun.  A repair also rewrites the flag
+ * where
+ * it shares a word with the nesting, since unlocks without locks may have borrowed from it: SPECIAL if the thread is
+ * registered, else UNREGISTERED.
  *
- * INV-RD5: the flag of a thread without a record is neither set nor taken back.
+ * INV-RD5: the flag of a thread without a record is neither set nor cleared.
  * INV-RD6: a thread comes online while it is offline, and goes offline while it is online and inside no section.
- * INV-RD7: a thread gives up no more sections than it is inside.
+ * INV-RD7: a thread drops no more sections than it is inside.
  */
 #ifndef RTRCU_READER_WORD_H
 #define RTRCU_READER_WORD_H
@@ -43,7 +44,7 @@
 
 #include "base/base.h"
 
-/* Value: what a reader word said. */
+/* Value: the contents of a reader word. */
 struct reader_word {
     uint32_t bits;
 };
@@ -53,7 +54,7 @@ static inline struct reader_word reader_self_word(void)
     return (struct reader_word){rtrcu_word_read()};
 }
 
-/* Of any thread; an acquire. */
+/* Read any thread's word; an acquire. */
 static inline struct reader_word reader_word_of(const struct rtrcu_thread *thread)
 {
     return (struct reader_word){rtrcu_word_of(thread)};
@@ -65,7 +66,7 @@ static inline uint32_t reader_word_inside(struct reader_word word)
     return word.bits & RTRCU_INSIDE_MASK;
 }
 
-/* Explicit sections. */
+/* Number of explicit sections. */
 static inline uint32_t reader_word_nesting(struct reader_word word)
 {
     return word.bits & RTRCU_NESTING_MASK;
@@ -86,8 +87,8 @@ static inline bool reader_word_is_special(struct reader_word word)
     return word.bits >> 24 == RTRCU_FLAG_SPECIAL;
 }
 
-/* Never fast: what the thread has entered without a record, a task that it has resumed or a place among those that are
- * counted, is left by a slow path. */
+/* A thread starts SPECIAL, not FAST: sections entered without a record, a resumed task, or a place among the counted
+ * readers must be left by a slow path. */
 static inline void reader_word_register(struct rtrcu_thread *thread)
 {
     rtrcu_word_register(thread);
@@ -98,7 +99,7 @@ static inline void reader_word_unregister(struct rtrcu_thread *thread)
     rtrcu_word_unregister(thread);
 }
 
-/* An update of the owner under way may lose it. */
+/* A concurrent update by the owner may lose it. */
 static inline void reader_word_arm(struct rtrcu_thread *thread)
 {
     invariant("INV-RD5", thread->record);
@@ -129,13 +130,13 @@ static inline void reader_word_offline(void)
     (void)before;
 }
 
-/* Sections of a task that resumes on the thread.  A full fence. */
+/* Add the sections of a task that resumes on the thread.  A full fence. */
 static inline void reader_word_add_nesting(uint32_t sections)
 {
     rtrcu_word_add(&rtrcu_self, sections);
 }
 
-/* Sections of a task that parks.  A full fence. */
+/* Remove the sections of a task that parks.  A full fence. */
 static inline void reader_word_remove_nesting(uint32_t sections)
 {
     struct reader_word before = {rtrcu_word_add(&rtrcu_self, (uint32_t)-sections)};
@@ -143,7 +144,7 @@ static inline void reader_word_remove_nesting(uint32_t sections)
     (void)before;
 }
 
-/* The word of an unbalanced program says @inside from now on. */
+/* Set the calling thread's word to @inside, after an unlock without a lock.  @registered: it has a record. */
 static inline void reader_word_repair(bool registered, uint32_t inside)
 {
     rtrcu_word_repair(&rtrcu_self, registered, inside);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads go: by their call, or at their exit with whatever they leave open.
+/* Unregistering a thread: by its call, or at its exit with whatever it leaves open.
  *
  * tested by: test/unit/section/thread.cc
  */
@@ -24,20 +24,21 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
 
         reader_lock(reader_leaf_of(record));
 
-        /* The lock is let go between two bounded promotions: a thread that waits for it does not wait for all tasks. */
-        while (!gp_promote(gp, record)) { /* the tasks stay behind on the leaf's list; no more can park here */
+        /* The lock is released between two bounded promotions, so a thread that waits for it does not wait for all
+         * tasks. */
+        while (!gp_promote(gp, record)) { /* the tasks remain on the leaf's list; no more can park here */
             reader_unlock(reader_leaf_of(record));
             reader_lock(reader_leaf_of(record));
         }
 
-        reader_self_register_as(gp_registry(gp), 0); /* while the slot is the thread's */
+        reader_self_register_as(gp_registry(gp), 0); /* while the slot still belongs to the thread */
         reader_withdraw(gp_registry(gp), record);
         reader_self_clear(READER_STATE_EXPLICIT);
         actions |= gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
 
         if (reader_boost_release())
             actions |= GP_ACTION_UNLOCK_PI;
-        reader_release_slot(record, READER_PARKED); /* by promotion */
+        reader_release_slot(record, READER_PARKED); /* its tasks were promoted */
         reader_unlock(reader_leaf_of(record));
     } else if (open) {
         rtrcu_tsan_release(rtrcu_read_unlock_slow);

@@ -56,14 +56,14 @@ enum gp_actions section_offline(struct gp *gp)
     return reader_word_is_fast(reader_self_word()) ? GP_ACTION_NONE : report(gp);
 }
 
-/* [O1] with a full fence of our own: after it a grace period sees us inside, or we see what it waits for. */
+/* [O1] by a full fence of our own: a grace period sees us inside, or our loads after the fence find new pointers. */
 void section_online(struct gp *gp)
 {
     (void)gp;
     if (!reader_self_is(READER_STATE_QSBR) || reader_word_is_online(reader_self_word()))
         return;
 
-    reader_slow_begin(); /* until the word says it [O26] */
+    reader_slow_begin(); /* until the word shows the thread online [O26] */
     reader_idle_exit();
     reader_word_online();
     reader_slow_end();

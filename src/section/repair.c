@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The repair of programs whose locks and unlocks do not match.
+/* Repair of a thread's reader word after unbalanced locks and unlocks.
  *
  * tested by: test/unit/section/slow.cc
  */
 #include "section/section.h"
 
-/* What an unlock too many leaves where the nesting was of a quiescent-state thread. */
+/* The nesting of a quiescent-state thread after one unlock too many. */
 #define NESTING_BORROWED (RTRCU_NESTING_MAX + 1)
 
-/* The discipline that the word had before unlocks without locks borrowed from it, or from the flag.  A preemptible
- * thread had none to borrow from: what it has there is nesting, however deep. */
+/* The discipline bit of the word before unlocks without locks borrowed from it, or from the flag.  A preemptible thread
+ * had none to borrow from: there, the bits are nesting, however deep. */
 static uint32_t discipline_of(struct reader_word word)
 {
     uint32_t inside = reader_word_inside(word);
@@ -18,7 +18,7 @@ static uint32_t discipline_of(struct reader_word word)
     return inside >= NESTING_BORROWED ? RTRCU_QSBR_ONLINE : 0;
 }
 
-/* Negative after unlocks without locks. */
+/* The thread's nesting; negative after unlocks without locks. */
 static int32_t nesting_of(struct reader_word word)
 {
     return (int32_t)((reader_word_inside(word) - discipline_of(word)) << 8) >> 8;

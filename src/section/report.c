@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a thread does that is outside and was asked: it takes the flag back, reports, ends its boost.
+/* Slow path of a thread outside any section whose flag is set: clear the flag, report, end the boost.
  *
  * tested by: test/unit/section/slow.cc
  */
@@ -15,9 +15,10 @@ enum gp_actions section_anonymous_leave(struct gp *gp)
     return gp_report_anonymous(gp, phase);
 }
 
-/* Tasks that parked here are promoted before the thread's bit is cleared [O14]; while nobody waits for the thread they
- * stay on its own list.  Then nothing may be cleared either: a scan may set the bit at this moment, and a task that
- * parked behind that scan's promotion stands on this list alone.  The next gp_poll() promotes it and clears the bit. */
+/* True if the thread's bit may be cleared.  Tasks that parked on this thread are promoted first [O14].  While no grace
+ * period waits for the thread, these tasks stay on the thread's own list, and the bit must not be cleared: a scan may
+ * set the bit at this moment, and a task that parked after that scan's promotion is on this list alone.  The next
+ * gp_poll() promotes that task and clears the bit. */
 static bool tasks_permit_report(struct gp *gp, struct reader_record *record, enum gp_actions *actions)
 {
     if (parked_on_thread(record) == 0) /* [O15] */
@@ -29,7 +30,7 @@ static bool tasks_permit_report(struct gp *gp, struct reader_record *record, enu
     bool all = gp_promote(gp, record);
     reader_unlock(reader_leaf_of(record));
 
-    if (!all) /* the rest is the poll's: an unlock must not last for as long as tasks are many */
+    if (!all) /* the poll promotes the rest: an unlock must not take longer with more tasks */
         *actions |= GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED;
     return all;
 }
@@ -40,19 +41,19 @@ enum gp_actions section_report(struct gp *gp)
     enum gp_actions actions = GP_ACTION_NONE;
 
     if (lock_any_held(SECTION_LOCKS))
-        return GP_ACTION_NONE; /* a handler interrupted the holder: the flag stays, and a later slow path reports */
+        return GP_ACTION_NONE; /* a handler interrupted the holder: the flag stays set, and a later slow path reports */
 
-    reader_disarm(gp_registry(gp)); /* a full fence: what was read before is read before the report */
+    reader_disarm(gp_registry(gp)); /* a full fence: earlier reads happen before the report */
 
     if (tasks_permit_report(gp, record, &actions))
         actions |= gp_report(gp, record);
-    if (reader_boost_release()) /* behind the report: until then the priority is needed */
+    if (reader_boost_release()) /* after the report, which needs the priority */
         actions |= GP_ACTION_UNLOCK_PI;
 
     return actions;
 }
 
-/* The thread is outside and asked: take the flag back, then read what is asked. */
+/* The thread is outside and its flag is set: clear the flag, then read the requests. */
 enum gp_actions section_leave_outermost(struct gp *gp)
 {
     enum gp_actions actions = GP_ACTION_NONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What rcu_read_lock() and rcu_read_unlock() do when the flag is set.
+/* Slow paths of rcu_read_lock() and rcu_read_unlock(), taken when the flag is set.
  *
  * tested by: test/unit/section/section.cc
  */
@@ -12,7 +12,7 @@ static void slow_begin(void)
         reader_count_slow(reader_self());
 }
 
-/* A thread without a record is counted while it is inside. [O1] by a full fence on both sides. */
+/* Count a thread without a record while it is inside. [O1] by a full fence on both sides. */
 static void anonymous_enter(struct gp *gp)
 {
     if (reader_self_is(READER_STATE_ANONYMOUS))
@@ -53,7 +53,7 @@ enum gp_actions section_unlock_slow(struct gp *gp)
     if (!section_repair(gp))
         actions = section_task_done(gp);
     if (reader_word_inside(reader_self_word()) == 0)
-        actions |= section_leave_outermost(gp); /* INV-SE1 by this test */
+        actions |= section_leave_outermost(gp); /* INV-SE1 by this condition */
 
     reader_slow_end();
     return actions;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Parked tasks: a section that leaves its thread when its task is suspended, and follows it to another.
+/* Parked tasks: a section that leaves its thread when its task is suspended, and follows the task to another thread.
  *
- * Only the task's own share of the thread's nesting moves.  While a task with a listed section is mounted, the thread
- * remembers it: an unlock that brings the nesting back to the task's base ends that section.  Of a task that came
- * without a section, or has ended its own, the thread remembers what lies beneath it, since that may become less; it
- * does not look into it, as its memory is nobody's promise any more once it has been forgotten on a thread.
+ * Only the task's own part of the thread's nesting moves.  While a task with a listed section is mounted, the thread
+ * refers to it: an unlock that brings the nesting back to the task's base ends that section.  For a task that was
+ * mounted without a section, or has ended its own, the thread stores the base, since the nesting below may shrink.  It
+ * does not dereference that task: once forgotten on a thread, its memory may already have been freed.
  *
- *  task.where     meaning                                          the share while parked
+ *  task.where     meaning                                          own nesting while parked
  *  NOWHERE        no section of it is listed                       0
  *  ON_THREAD ...  on a list, see parked/parked.h                   > 0; 0 if listed for good by section_task_list()
  *  COUNTED_...    among the readers without a record: it parked where none could be had
@@ -14,12 +14,12 @@
  */
 #include "section/section.h"
 
-/* Handlers may end sections of their own between any two instructions here, and find tasks whose sections have ended:
- * so a task is taken out by compare-and-swap, and whoever takes it out goes on. */
+/* Handlers may end sections of their own between any two instructions here, and find tasks whose sections have ended.
+ * So a task is removed by compare-and-swap, and the thread or handler that removes it does the rest. */
 static bool unmount(struct rcu_task *task)
 {
     struct rcu_task **at = &rtrcu_self.task;
-    while (*at && *at != task) /* as many as are mounted here with listed sections */
+    while (*at && *at != task) /* ends after at most the tasks mounted here with listed sections */
         at = &(*at)->below;
     struct rcu_task *found = task;
     return *at == task && rtrcu_compare_exchange(at, &found, task->below);
@@ -36,24 +36,24 @@ static bool is_mounted_here(struct gp *gp, const struct rcu_task *task)
     return rtrcu_load_relaxed(&task->mounted) == reader_mount_id(gp_registry(gp));
 }
 
-/* The task, which has no section, runs above what the thread has open now. */
+/* Mount a task without a section above the thread's open sections. */
 static void put_above(struct rcu_task *task)
 {
-    task->below = rtrcu_self.bare; /* to compare with, never to look into */
+    task->below = rtrcu_self.bare; /* to compare with, never to dereference */
     task->outer_base = rtrcu_self.bare_base;
     rtrcu_self.bare = task;
     rtrcu_self.bare_base = task->base;
 }
 
-/* The task's section has ended here, and it runs on without one.  A task that came while that was open is above it
- * still, and knows more beneath it: that one keeps its place. */
+/* The task continues here without a section, since its own has ended.  A task mounted while that section was open is
+ * still above it, and keeps its place since its base includes that section. */
 static void keep_above(struct rcu_task *task)
 {
     if (!rtrcu_self.bare || rtrcu_self.bare_base <= task->base)
         put_above(task);
 }
 
-/* What lies beneath the task that runs here, which leaves. */
+/* The base of the task that runs here and is being removed. */
 static uint32_t take_base(struct rcu_task *task)
 {
     uint32_t base = task->base;
@@ -66,7 +66,7 @@ static uint32_t take_base(struct rcu_task *task)
     return base;
 }
 
-/* The leaf on whose list the task is, locked; NULL: it is on none. */
+/* Lock the leaf on whose list the task is; NULL: it is on none. */
 static struct reader_leaf *lock_leaf_of(const struct rcu_task *task)
 {
     struct reader_leaf *leaf = rtrcu_load_acquire(&task->leaf);
@@ -80,18 +80,19 @@ static struct reader_leaf *lock_leaf_of(const struct rcu_task *task)
     return NULL;
 }
 
-/* The task mounted last whose section is open still: what is open above its base came with it, or began above it, and
- * is not older.  NULL: all that is open began on this thread. */
+/* The task that was mounted last and has an open section: one above its base, which came with the task or began after
+ * it was mounted.  NULL: all open sections began on this thread. */
 static struct rcu_task *innermost(void)
 {
     struct rcu_task *task = rtrcu_load_relaxed(&rtrcu_self.task);
-    while (task && section_nesting() <= task->base) /* as many as are mounted here */
+    while (task && section_nesting() <= task->base) /* ends after at most the tasks mounted here */
         task = task->below;
     return task;
 }
 
-/* The task, which runs here, is taken out; its share, from its base to that of the next above it.  Those above come
- * down before the thread's word does: a handler that finds them with more than is theirs ends nothing. */
+/* Remove the task, which runs here; returns its own nesting, from its base to the base of the next task above.  The
+ * bases above are lowered before the thread's word is: a handler that finds tasks with too much nesting ends no
+ * section. */
 static uint32_t take_out(struct rcu_task *task)
 {
     (void)unmount(task);
@@ -112,7 +113,7 @@ static void count(struct gp *gp, struct rcu_task *task, enum reader_phase phase)
     reader_anonymous_enter(gp_registry(gp), phase);
 }
 
-/* False: it is not counted. */
+/* Remove a counted task from its phase.  False: it is not counted. */
 static bool uncount(struct gp *gp, struct rcu_task *task, enum gp_actions *actions)
 {
     if (!parked_is_counted(rtrcu_load_relaxed(&task->where)))
@@ -124,8 +125,8 @@ static bool uncount(struct gp *gp, struct rcu_task *task, enum gp_actions *actio
     return parked_is_counted(where);
 }
 
-/* Behind @older on whichever list that is, so that whoever waits for its section waits for this one.  It stays there
- * meanwhile, or is promoted: its section is open on this thread. */
+/* Put the task after @older on whichever list that is, so that a grace period that waits for its section waits for this
+ * one. @older stays there meanwhile, or is promoted, since its section is open on this thread. */
 static void follow(struct gp *gp, struct rcu_task *older, struct rcu_task *task)
 {
     uint32_t where = rtrcu_load_relaxed(&older->where);
@@ -139,9 +140,11 @@ static void follow(struct gp *gp, struct rcu_task *older, struct rcu_task *task)
     }
 }
 
-/* The task, on no list yet, takes sections over: those that @older brought along, or that began here.
- * [O14] Parking half: the task is on a list before the thread's word becomes 0; see parked_promote().
- * A thread whose section began without a record is waited for by the count alone, whatever record it has by now. */
+/* Put a task that is on no list on a list.  The task takes over the sections that @older brought along, or those that
+ * began on this thread.
+ * [O14] Parking half; the promotion half is parked_promote().  The task is on a list before the thread's word is 0.
+ * Grace periods wait for a section that began without a record by the count alone, even if its thread has a record by
+ * now. */
 static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *older, bool own_list)
 {
     struct reader_record *record = section_record(gp);
@@ -149,7 +152,7 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
     if (older) {
         follow(gp, older, task);
     } else if (!record || reader_self_is(READER_STATE_ANONYMOUS)) {
-        /* In the thread's group: another may have been seen empty before the task comes to it. */
+        /* In the thread's phase: another may have been seen empty before the task is counted in it. */
         count(gp, task, reader_self_phase(gp_registry(gp)));
     } else if (own_list && !reader_kinds_any(gp_waits_for_thread(gp, record))) {
         parked_add_to_thread(record, task);
@@ -160,8 +163,9 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
     }
 }
 
-/* The thread gives @share up.  What its unlocks would do follows: the task that it was taken over from may have nothing
- * left, and if that was all of it, the thread is outside.  When what is left began is not known any more. */
+/* Remove @own_nesting from the thread, with the effects of the corresponding unlocks: the task from which it was taken
+ * over may have no section left, and if no nesting is left, the thread is outside.  The call site of the remaining
+ * section is no longer known. */
 static enum gp_actions drop_nesting(struct gp *gp, uint32_t own_nesting)
 {
     enum gp_actions actions = GP_ACTION_NONE;
@@ -182,7 +186,7 @@ static enum gp_actions drop_nesting(struct gp *gp, uint32_t own_nesting)
     }
 
     if (rtrcu_self.bare_base > section_nesting())
-        rtrcu_self.bare_base = section_nesting(); /* the share was taken from beneath the task that has no section */
+        rtrcu_self.bare_base = section_nesting(); /* the nesting was taken from below the task that has no section */
 
     return actions;
 }
@@ -191,7 +195,7 @@ enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own
 {
     uint32_t where = rtrcu_load_relaxed(&task->where);
     if (rtrcu_load_relaxed(&task->mounted) == 0 && where != PARKED_NOWHERE)
-        return GP_ACTION_NONE; /* the task is parked: what is open here is the thread's */
+        return GP_ACTION_NONE; /* the task is parked: the open sections are the thread's */
 
     bool mounted = is_mounted_here(gp, task);
     struct rcu_task *older = mounted ? NULL : innermost();
@@ -202,7 +206,7 @@ enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own
     if (own_nesting == 0)
         return GP_ACTION_NONE;
 
-    if (where == PARKED_NOWHERE) /* else the task is on its list since it parked first */
+    if (where == PARKED_NOWHERE) /* otherwise the task has been on its list since it first parked */
         put_on_list(gp, task, older, own_list);
 
     trace3(task_park, gp, task, task->name);
@@ -212,10 +216,10 @@ enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own
 void section_task_resume(struct gp *gp, struct rcu_task *task)
 {
     if (is_mounted_here(gp, task))
-        return; /* the task runs here already */
+        return; /* the task already runs here */
 
     if (rtrcu_self.bare == task)
-        rtrcu_self.bare = NULL; /* one that was forgotten here: no more is known of it, nor of those beneath */
+        rtrcu_self.bare = NULL; /* its sections have ended: the thread forgets it and the tasks below it */
 
     rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();
@@ -225,14 +229,14 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     }
 
     trace3(task_resume, gp, task, task->name);
-    (void)section_record(gp); /* a thread that ends with the task mounted closes its section */
+    (void)section_record(gp); /* so that a thread that exits with the task mounted closes its section */
 
     reader_slow_begin();
-    reader_idle_exit(); /* the task's list is polled anyway, but the task's thread may need to be boosted */
+    reader_idle_exit(); /* the task's list is polled anyway, but the thread may need a boost */
 
-    /* The word comes before the mount: a handler's unlock must not find the task at its base. */
+    /* The word changes before the mount: a handler's unlock must not find the task at its base. */
     reader_word_add_nesting(task->nesting);
-    task->nesting = 0; /* from here on the word tells */
+    task->nesting = 0; /* from here on the word contains it */
     mount(task);
 
     reader_arm_self(); /* the unlock that ends its section takes the slow path */
@@ -253,8 +257,8 @@ enum gp_actions section_task_list(struct gp *gp, struct rcu_task *task, bool own
     return drop_nesting(gp, 1);
 }
 
-/* Off whichever list: a promotion may move the task meanwhile.  Then its record or its leaf leads to a lock that the
- * promoter holds.  Or a handler has taken the task off. */
+/* Remove the task from whichever list it is on: a promotion may move it meanwhile, and then its record or its leaf
+ * leads to a lock that the promoter holds; or a handler may have removed it. */
 static enum gp_actions take_off(struct gp *gp, struct rcu_task *task)
 {
     enum gp_actions actions = GP_ACTION_NONE;
@@ -279,7 +283,7 @@ enum gp_actions section_task_unlist(struct gp *gp, struct rcu_task *task)
 enum gp_actions section_task_done(struct gp *gp)
 {
     enum gp_actions actions = GP_ACTION_NONE;
-    for (;;) { /* as many as end here */
+    for (;;) { /* ends after at most the tasks that end here */
         struct rcu_task *task = rtrcu_load_relaxed(&rtrcu_self.task);
         if (!task || section_nesting() > task->base || lock_any_held(SECTION_LOCKS))
             return actions;
@@ -300,7 +304,7 @@ enum gp_actions section_task_abandon(struct gp *gp)
     enum gp_actions actions = GP_ACTION_NONE;
     struct rcu_task *task;
 
-    while ((task = rtrcu_load_relaxed(&rtrcu_self.task)) != NULL) { /* as many as are mounted here */
+    while ((task = rtrcu_load_relaxed(&rtrcu_self.task)) != NULL) { /* ends after at most the tasks mounted here */
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
                  "rtrcu: thread %u exits while task \"%s\" runs on it inside a read-side critical section; closed",
                  lock_thread_number(), task->name ? task->name : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Registration: of a thread at its first use, from a signal handler too, or by its call.
+/* Registration of a thread: at its first use, even in a signal handler, or by its call.
  *
  * tested by: test/unit/section/section.cc
  */
@@ -12,7 +12,7 @@ static void register_without_signals(struct gp *gp)
         return;
 
     struct reader_record *record = reader_slot_take(gp_registry(gp));
-    bool armed = reader_exit_arm(gp_registry(gp)) == 0; /* without a record too: a section may be left open */
+    bool armed = reader_exit_arm(gp_registry(gp)) == 0; /* without a record too: it ends open sections */
 
     if (!record)
         return;
@@ -41,7 +41,7 @@ int section_register(struct gp *gp, unsigned int flags)
     if (section_nesting() != 0)
         return -EBUSY;
 
-    if (!reader_self()) /* ordinary context: here the exit hook may allocate */
+    if (!reader_self()) /* ordinary context, where the exit hook may allocate */
         (void)reader_exit_reserve(gp_registry(gp));
     if (!section_record(gp))
         return -ENOMEM;

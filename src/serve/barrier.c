@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waiting for callbacks: rcu_barrier(), producers above qmax that chose to block, and defer_rcu().
+/* Waiting for callbacks: rcu_barrier(), producers at their limit with backpressure=block, and defer_rcu().
  *
  * tested by: test/api/callbacks.cc
  */
 #include "serve/serve.h"
 
-/* Once a tick while the calling thread turns: ready callbacks may lose their owner, or their daemon, or be more than
- * one turn runs.  True: it waits no longer. */
+/* Called once per tick while the calling thread advances a grace period: ready callbacks may lose their owner or their
+ * daemon, or exceed one batch.  True: stop waiting. */
 static bool serve_until_reached(struct serve *serve)
 {
     (void)serve_dispatch(serve);
     return callback_barrier_reached(serve->cb);
 }
 
-/* No thread could be made, or the driver has none: do a pass here.  What is ready comes first, and goes on beside the
- * wait for readers: perhaps only what was queued later waits for them. */
+/* The driver has no thread: make a driver's pass here.  Ready callbacks run first, and keep running while the pass
+ * waits for readers, since that wait may concern only callbacks queued later. */
 static void help(struct serve *serve)
 {
     static const struct turn_options options = {.by_caller = true, .serve = serve_until_reached};
@@ -38,11 +38,12 @@ struct barrier {
     struct serve *serve;
     struct reader_record *own;
     int64_t began_ns, report_ns;
-    uint32_t generation; /* of the process in which it is counted */
-    int64_t deadline_ns; /* of the caller, who has given it up: what he runs himself would stop at it for ever */
+    uint32_t generation; /* fork.generation of the process that has counted this barrier */
+    int64_t deadline_ns; /* the caller's deadline, suspended meanwhile: callbacks that the caller itself runs would
+                            stop at it for ever */
 };
 
-/* As a grace period that does not end: after stall_timeout_ms, then at growing ages. */
+/* Report a barrier that does not end like a stalled grace period: after stall_timeout_ms, then at growing ages. */
 static void report_if_old(struct barrier *barrier)
 {
     int64_t age_ns = plat_clock_now() - barrier->began_ns;
@@ -51,11 +52,12 @@ static void report_if_old(struct barrier *barrier)
 
     watch_barrier_gather(barrier->serve->watch, age_ns);
     work_report(barrier->serve->work);
-    work_report_left(barrier->serve->work); /* the barrier lock is needed by no reader and no grace period */
+    work_report_left(barrier->serve->work); /* no reader and no grace period needs the barrier lock */
     barrier->report_ns = watch_next_report(barrier->serve->watch, barrier->report_ns);
 }
 
-/* In a fork's child no barrier is counted, and the lock is free: a callback that the caller runs may have forked. */
+/* In a fork's child no barrier is counted and the lock is free: if a callback that the caller ran has forked, count
+ * this barrier again. */
 static void count_in_this_process(struct barrier *barrier)
 {
     if (barrier->generation == barrier->serve->fork.generation)
@@ -64,8 +66,8 @@ static void count_in_this_process(struct barrier *barrier)
     callback_barrier_begin(barrier->serve->cb);
 }
 
-/* Also where a callback throws that the caller runs.  One that unregisters the caller leaves the slot to another
- * thread. */
+/* Also runs when a callback invoked by the caller throws.  A callback that unregisters the caller leaves the slot to
+ * another thread. */
 static void end_barrier(struct barrier *barrier)
 {
     if (barrier->own && barrier->own == reader_self())
@@ -100,46 +102,49 @@ void serve_barrier(struct serve *serve)
     }
 }
 
-static bool is_below_qmax(struct serve *serve, void *record)
+static bool is_below_full(struct serve *serve, void *record)
 {
-    return callback_pending(record) < (uint64_t)config_now(serve->config)->qmax;
+    return !callback_is_full(serve->cb, record);
 }
 
-/* The backlog needs a grace period, which a parked or listed section of a task may hold up.  The calling thread may be
- * inside that section, or the one that runs the task next: a listed section leaves no trace on threads. */
+/* Could the calling thread wait for itself?  The backlog needs a grace period, which a parked or listed section of a
+ * task may hold up.  The calling thread may be inside that section, or may run the task next, and a listed section
+ * leaves no trace on threads. */
 static bool may_wait_for_itself(const struct serve *serve, const struct reader_record *record)
 {
     return !callback_has_ready(record) && parked_anywhere(serve->registry);
 }
 
-/* Does a thread turn grace periods and run callbacks? */
+/* Does a thread of the library advance grace periods and run callbacks? */
 static bool is_served(struct serve *serve)
 {
     return work_driver_has_thread(serve->work) && work_driver_runs(serve->work);
 }
 
-/* A backlog that stands still may wait for this very thread: for a lock that the caller holds, or for the allocator's,
- * if the caller is a signal handler that interrupted it; nothing tells the library.  So patience ends. */
-bool serve_wait_below_qmax(struct serve *serve, struct reader_record *record)
+/* A backlog that makes no progress may depend on the calling thread: on a lock that the thread holds, or on the
+ * allocator's lock if the caller is a signal handler that interrupted the allocator.  The library cannot know, so the
+ * wait is bounded.  Daemons may serve many other queues first, so callbacks of any queue that return extend the wait,
+ * but not forever. */
+bool serve_wait_below_full(struct serve *serve, struct reader_record *record)
 {
     struct work_patience patience = {0};
     bool waited = false;
 
-    while (!is_below_qmax(serve, record)) { /* ends when daemons have caught up, or stand still */
-        int64_t left_ns = work_patience_left(&patience, callback_returned(record));
+    while (!is_below_full(serve, record)) { /* ends when daemons have caught up, or make no progress */
+        int64_t left_ns = work_patience_left(&patience, callback_returned(record), callback_bound_returned(serve->cb));
         if (!is_served(serve) || left_ns < 0 || may_wait_for_itself(serve, record))
             return false;
 
         if (!waited)
             callback_count_blocked(serve->cb);
         waited = true;
-        serve_progress_wait(serve, is_below_qmax, record, left_ns);
+        serve_progress_wait(serve, is_below_full, record, left_ns);
     }
 
     return true;
 }
 
-/* Value: so many of a record's callbacks may be pending. */
+/* Value: how many of a record's callbacks may be pending. */
 struct backlog {
     const struct reader_record *record;
     uint64_t limit;
@@ -158,7 +163,7 @@ void serve_wait_for_backlog(struct serve *serve, const struct reader_record *rec
     int64_t until = plat_clock_now() + WORK_PATIENCE_NS, left_ns;
 
     callback_owner_waits(record, true);
-    while (!is_below(serve, &backlog) && (left_ns = until - plat_clock_now()) > 0) { /* until then */
+    while (!is_below(serve, &backlog) && (left_ns = until - plat_clock_now()) > 0) { /* ends at that time */
         if (!is_served(serve) || may_wait_for_itself(serve, record))
             break;
         serve_progress_wait(serve, is_below, &backlog, left_ns);

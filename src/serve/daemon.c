@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* krcud/N: a daemon a CPU that invokes callbacks preemptibly, queue by queue.
+/* The daemons krcud/N: one per CPU, which invoke callbacks preemptibly, one queue at a time.
  *
  * tested by: test/api/callbacks.cc
  */
@@ -8,9 +8,9 @@
 
 #include "serve/serve.h"
 
-/* A queue's turn before the next queue's; the daemon is preemptible, so this bounds unfairness, not latency. */
+/* Largest batch of one queue before the next queue; a daemon is preemptible, so this bounds unfairness, not latency. */
 #define DAEMON_BATCH 4096
-/* The batch that runs although a thread forks: the forker waits for it. */
+/* Batch that runs although a thread forks; the forking thread waits for it. */
 #define DAEMON_BATCH_AT_FORK 64
 
 /* Under the lock: may a batch begin? */
@@ -23,7 +23,7 @@ static bool may_begin(struct serve_daemon *daemon, bool *anyway)
     return true;
 }
 
-/* A queue to serve.  NULL: there is none, or a thread forks. */
+/* The next queue to serve.  NULL: none is listed, or a thread forks. */
 static struct reader_record *take(struct serve_daemon *daemon, bool *anyway)
 {
     lock_acquire(&daemon->lock);
@@ -52,7 +52,7 @@ static bool begin_aside(struct serve_daemon *aside, bool *anyway)
     return may;
 }
 
-/* What one batch may run: a fork stops it, unless forks have held it off for too long. */
+/* Budget of one batch: a fork stops the batch, unless forks have held off the invoker for too long. */
 static struct callback_budget batch_budget(struct serve *serve, bool anyway)
 {
     return (struct callback_budget){.count_max = anyway ? DAEMON_BATCH_AT_FORK : DAEMON_BATCH,
@@ -60,7 +60,8 @@ static struct callback_budget batch_budget(struct serve *serve, bool anyway)
                                     .stop = anyway ? NULL : work_pause_forking(&serve->fork.pause)};
 }
 
-/* Between callbacks again.  After a fork inside one the child has begun to count anew. */
+/* End an invocation: the thread is between callbacks again.  If a callback forked, the child has started its own
+ * count of invokers. */
 static void end_invocation(struct serve_daemon *daemon, uint32_t generation)
 {
     struct serve *serve = daemon->serve;
@@ -71,7 +72,7 @@ static void end_invocation(struct serve_daemon *daemon, uint32_t generation)
     daemon->serving--;
     lock_release(&daemon->lock);
 
-    work_pause_tell(&serve->fork.pause); /* a forker that saw us at work had begun before it took the lock */
+    work_pause_tell(&serve->fork.pause); /* a forking thread that saw this invoker running waits for it */
 }
 
 static void insert(struct serve_daemon *daemon, struct reader_record *record, bool in_front)
@@ -93,7 +94,7 @@ static void insert(struct serve_daemon *daemon, struct reader_record *record, bo
     daemon->last = record;
 }
 
-/* False: the daemon's thread has ended, and the queue is on no list. */
+/* Put the queue on the daemon's list.  False: the daemon's thread has ended, and the queue is on no list. */
 static bool append(struct serve_daemon *daemon, struct reader_record *record, bool in_front)
 {
     lock_acquire(&daemon->lock);
@@ -104,11 +105,19 @@ static bool append(struct serve_daemon *daemon, struct reader_record *record, bo
     return runs;
 }
 
-/* Nobody serves the queue any more. */
+/* Record that no daemon serves the queue any more, and release the slot if its thread has exited. */
 static void unlist(struct reader_record *record)
 {
     rtrcu_exchange(&serve_slot(record)->listed, 0);
     serve_release_slot(record);
+}
+
+/* Append the queue to the list again.  If the thread that owns the list has ended, the driver's next tick enqueues the
+ * queue. */
+static void put_back(struct serve_daemon *daemon, struct reader_record *record)
+{
+    if (!append(daemon->list, record, false))
+        unlist(record);
 }
 
 void serve_release_slot(struct reader_record *record)
@@ -123,21 +132,21 @@ void serve_release_slot(struct reader_record *record)
     reader_unlock(reader_leaf_of(record));
 }
 
-/* The setting counts from where the process began. */
+/* The setting is relative to the nice value with which the process began. */
 static int wanted_nice(const struct serve_daemon *daemon)
 {
     return work_thread_nice(&daemon->thread) + daemon->settings->krcud_nice;
 }
 
-/* Above ordinary threads while a backlog is at qmax, as far as we may be. */
+/* Raise the daemon above ordinary threads while a backlog is at qmax, as far as permitted. */
 static void lift(struct serve_daemon *daemon)
 {
     bool flood = work_is_flooded(daemon->serve->work, plat_clock_now());
-    if (daemon->settings->krcud_rtprio == 0)
+    if (daemon->settings->krcud_rtprio <= 0)
         (void)work_backlog_lift(flood, &daemon->lifted, wanted_nice(daemon));
 }
 
-/* One turn of a queue.  It goes to the end of the list if it has more, or is given back. */
+/* Run one batch of a queue.  If callbacks remain, the queue goes to the end of the list; otherwise it is unlisted. */
 static void serve(struct serve_daemon *daemon, struct reader_record *record, bool anyway)
 {
     struct serve *serve = daemon->serve;
@@ -151,34 +160,32 @@ static void serve(struct serve_daemon *daemon, struct reader_record *record, boo
     serve_progress(serve);
 
     if (generation != serve->fork.generation)
-        return; /* a callback forked: in the child the queue is on no list, and the child's driver gives it */
+        return; /* a callback forked: in the child the queue is on no list, and the child's driver enqueues it */
 
     if (run.done && callback_has_ready(record)) {
-        (void)append(daemon, record, false);
+        put_back(daemon, record);
         return;
     }
 
-    /* Empty, or a link is unfinished: then the driver's next tick gives it again; but this daemon runs what has become
-     * ready since.  [O8] the word is exchanged, then the hint is read; callback_advance() stores the hint, its caller's
-     * lock_release() fences, then serve_daemon_enqueue() reads the word.
-     * Or its owner has the claim, and has the driver give it again. [O23] */
+    /* The queue is empty; or one of its links is unfinished, and the driver lists the queue again at its next tick; or
+     * the owner holds the claim, and makes the driver list the queue again [O23].  If callbacks became ready meanwhile,
+     * the daemon lists the queue again.
+     * [O8] The daemon exchanges `listed`, then reads the hint `has_ready`.  callback_advance() stores the hint, the
+     * lock_release() of its caller fences, then serve_daemon_enqueue() reads `listed`. */
     rtrcu_exchange(&serve_slot(record)->listed, 0);
     bool more = run.done || callback_times_ready(record) != made_ready;
     if (run.claimed)
         more = !callback_want(record);
 
     if (more && callback_has_ready(record) && !rtrcu_exchange(&serve_slot(record)->listed, 1))
-        (void)append(daemon, record, false);
+        put_back(daemon, record);
     else
         serve_release_slot(record);
 }
 
-static void set_scheduling(struct serve_daemon *daemon)
+static void set_nice(struct serve_daemon *daemon)
 {
-    const struct rtrcu_config *config = daemon->settings;
-    if (config->krcud_rtprio == 0 && config->krcud_nice == 0)
-        return; /* as it was made */
-    if (plat_sched_set(config->krcud_rtprio, wanted_nice(daemon)) != 0)
+    if (daemon->settings->krcud_nice != 0 && plat_sched_set_nice(wanted_nice(daemon)) != 0)
         (void)work_count_rt_refused(daemon->serve->work);
 }
 
@@ -186,48 +193,49 @@ static void serve_one(struct serve_daemon *daemon)
 {
     bool anyway;
     uint32_t event = work_thread_event(&daemon->thread);
-    struct reader_record *record = take(daemon, &anyway);
+    struct reader_record *record = take(daemon->list, &anyway);
 
     if (record) {
+        work_rt_runs(daemon->serve->work, &daemon->rt);
         daemon->generation = daemon->serve->fork.generation;
-        daemon->served = record;
+        rtrcu_store_relaxed(&daemon->served, record);
         serve(daemon, record, anyway);
-        daemon->served = NULL;
-        end_invocation(daemon, daemon->generation);
+        rtrcu_store_relaxed(&daemon->served, NULL);
+        end_invocation(daemon->list, daemon->generation);
         return;
     }
 
     work_thread_prepare_sleep(&daemon->thread, WORK_ASLEEP);
-    if (!rtrcu_load_acquire(&daemon->first))
+    if (!rtrcu_load_acquire(&daemon->list->first))
         work_thread_sleep(daemon->serve->work, &daemon->thread, event, PLAT_FOREVER);
     else if (tally_read(work_pause_forking(
-                 &daemon->serve->fork.pause))) /* the end of the fork wakes it, or its turn has come */
+                 &daemon->serve->fork.pause))) /* woken by the end of the fork, or allowed to run one batch */
         work_thread_sleep(daemon->serve->work, &daemon->thread, event, work_tick_ns(daemon->serve->work));
     work_thread_finish_sleep(&daemon->thread);
 }
 
-/* A callback has ended the thread.  What it was given is ready and on no list from now on: the driver's next tick gives
- * it to a daemon, which is made anew. */
+/* A callback has ended the daemon's thread.  Unlist the queue of that callback, and all queues of the daemon's list: at
+ * its next tick the driver passes them to a daemon, which is created again. */
 static void on_thread_end(void *argument)
 {
-    struct serve_daemon *daemon = argument;
-    struct reader_record *served = daemon->served;
-    daemon->served = NULL;
+    struct serve_daemon *daemon = argument, *list = daemon->list;
+    struct reader_record *served = rtrcu_load_relaxed(&daemon->served);
+    rtrcu_store_relaxed(&daemon->served, NULL);
 
     serve_progress(daemon->serve);
     if (served && daemon->generation == daemon->serve->fork.generation)
         unlist(served); /* in a fork's child the queue is on no list */
     if (served)
-        end_invocation(daemon, daemon->generation);
+        end_invocation(list, daemon->generation);
 
-    lock_acquire(&daemon->lock);
+    lock_acquire(&list->lock);
     work_thread_ended(daemon->serve->work, &daemon->thread);
-    struct reader_record *left = rtrcu_load_relaxed(&daemon->first);
-    rtrcu_store_relaxed(&daemon->first, NULL);
-    daemon->last = NULL;
-    lock_release(&daemon->lock);
+    struct reader_record *left = rtrcu_load_relaxed(&list->first);
+    rtrcu_store_relaxed(&list->first, NULL);
+    list->last = NULL;
+    lock_release(&list->lock);
 
-    while (left) { /* as many as were on the list; nobody else has it */
+    while (left) { /* as many as were on the list; no other thread has it */
         struct reader_record *record = left;
         left = serve_slot(record)->next_ready;
         serve_slot(record)->next_ready = NULL;
@@ -239,15 +247,25 @@ static void *body(void *argument)
 {
     struct serve_daemon *daemon = argument;
     daemon->lifted = false;
-    set_scheduling(daemon);
+    set_nice(daemon);
+    work_rt_begins(daemon->serve->work, &daemon->rt, &daemon->thread, WORK_RT_DAEMON);
     pthread_cleanup_push(on_thread_end, daemon);
-    for (;;) /* for the life of the process, or until a callback ends it */
+    while (work_goes_on(daemon->serve->work)) /* or until a callback ends the thread */
         serve_one(daemon);
-    pthread_cleanup_pop(0);
+    pthread_cleanup_pop(1);
     return NULL;
 }
 
-static int start(struct serve_daemon *daemon, const struct rtrcu_config *settings, const struct plat_thread_attr *attr)
+/* Raise the number of CPUs on which daemons may exist. */
+static void show_cpu(struct serve *serve, uint32_t cpu)
+{
+    uint32_t cpus = rtrcu_load_relaxed(&serve->daemon_cpus);
+    while (cpus <= cpu && !rtrcu_compare_exchange(&serve->daemon_cpus, &cpus, cpu + 1))
+        ; /* each failure means that another thread has raised it */
+}
+
+int serve_daemon_start(struct serve_daemon *daemon, const struct rtrcu_config *settings,
+                       const struct plat_thread_attr *attr)
 {
     struct work *work = daemon->serve->work;
     char name[16];
@@ -257,17 +275,22 @@ static int start(struct serve_daemon *daemon, const struct rtrcu_config *setting
     if (claimed <= 0)
         return claimed;
 
-    snprintf(name, sizeof(name), "krcud/%u", daemon->cpu);
+    show_cpu(daemon->serve, daemon->cpu);
+    snprintf(name, sizeof(name), "krcud/%u%s", daemon->cpu, daemon->list == daemon ? "" : "+");
     daemon->settings = settings;
-    struct work_thread_spec start = {.name = name, .body = body, .argument = daemon, .attr = attr};
+    struct work_thread_spec start = {.name = name,
+                                     .body = body,
+                                     .argument = daemon,
+                                     .priority = work_rt_priority(work, WORK_RT_DAEMON),
+                                     .attr = attr};
     return work_thread_make(work, &daemon->thread, &start, &saved);
 }
 
-/* The daemon of @cpu; where its thread is refused, one that runs.  NULL: there is none. */
+/* The daemon of @cpu; if its thread is refused, another daemon that runs.  NULL: none runs. */
 static struct serve_daemon *daemon_for(struct serve *serve, uint32_t cpu)
 {
     struct serve_daemon *daemon = &serve->daemon[cpu % PLAT_CPU_MAX];
-    int error = start(daemon, config_now(serve->config), work_attr(serve->work));
+    int error = serve_daemon_start(daemon, config_now(serve->config), work_attr(serve->work));
 
     for (uint32_t other = 0; error && other < PLAT_CPU_MAX; other++) {
         daemon = &serve->daemon[other];
@@ -278,10 +301,10 @@ static struct serve_daemon *daemon_for(struct serve *serve, uint32_t cpu)
     return error ? NULL : daemon;
 }
 
-/* A turn outside the daemons; also its end where a callback throws. */
+/* A batch outside the daemons; its cleanup also runs when a callback throws. */
 struct service {
     struct serve *serve;
-    struct reader_record *record; /* NULL: somebody else has it */
+    struct reader_record *record; /* NULL: another thread serves the queue */
     uint32_t generation;
 };
 
@@ -292,8 +315,8 @@ static void end_service(struct service *service)
     end_invocation(&service->serve->aside, service->generation);
 }
 
-/* A turn of @record's queue in a thread that is no daemon; another thread's callbacks must not overrun its deadline
- * either. */
+/* Budget for a batch of @record's queue in a thread that is no daemon.  The calling thread's deadline limits the
+ * batch, even if the callbacks belong to another thread. */
 static struct callback_budget budget_in_call(struct serve *serve, struct reader_record *record,
                                              const struct serve_call_budget *call_budget, bool anyway)
 {
@@ -311,7 +334,7 @@ static struct callback_budget budget_in_call(struct serve *serve, struct reader_
     return budget;
 }
 
-/* A call of the program's has a share of its time for it, or none any more. */
+/* Run a batch within the time that a call of the program has left for it, and record the time spent. */
 static void serve_within(struct serve *serve, struct reader_record *record, struct serve_call_budget *call_budget,
                          bool anyway)
 {
@@ -356,7 +379,8 @@ bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uin
         return false;
 
     if (!work_thread_runs(&daemon->thread) || rtrcu_exchange(&serve_slot(record)->listed, 1))
-        return true; /* somebody makes the daemon, or has given the queue: if not, the driver's next tick does */
+        return true; /* another thread creates the daemon, or has enqueued the queue; if not, the driver's next tick
+                        does */
 
     counter_add(&serve->krcud_given, 1);
     if (!append(daemon, record, urgent)) {
@@ -377,7 +401,7 @@ int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *setti
     work_retry(serve->work);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !error; cpu++) {
         if (plat_cpus_has(&attr->cpus, cpu))
-            error = start(&serve->daemon[cpu], settings, attr);
+            error = serve_daemon_start(&serve->daemon[cpu], settings, attr);
     }
     return error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: invokers pause, queues are held across it, and the child forgets daemons and their lists.
+/* Fork: invokers pause, queues are locked across the fork, and the child forgets daemons and their lists.
  *
  * tested by: test/api/fork.cc
  */
@@ -13,38 +13,40 @@ static bool is_invoking(struct serve_daemon *daemon)
     return serving;
 }
 
-bool serve_is_invoking(struct serve *serve)
+static bool has_thread(struct serve *serve, uint32_t cpu)
 {
+    return work_thread_exists(&serve->daemon[cpu].thread) || work_thread_exists(&serve->relief[cpu].thread);
+}
+
+bool serve_is_invoking(void *at)
+{
+    struct serve *serve = at;
     bool found = is_invoking(&serve->aside);
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX && !found; cpu++)
-        found = work_thread_exists(&serve->daemon[cpu].thread) && is_invoking(&serve->daemon[cpu]);
+        found = has_thread(serve, cpu) && is_invoking(&serve->daemon[cpu]);
     return found;
 }
 
-static bool anybody(void *serve)
-{
-    return serve_is_invoking(serve);
-}
-
-/* From here on no invoker begins a batch, unless forks have held it off for too long, and those inside a callback stop
- * after it: a lock that it holds would never be released in the child.  The flag is raised before their locks are
- * taken, and they look at it under them. */
+/* From here on no invoker begins a batch, unless forks have held off that invoker for too long.  An invoker inside a
+ * callback stops after that callback: the child could never release a lock that the callback holds.  The pause is
+ * counted before the invokers' locks are taken, and an invoker checks the count with its lock held. */
 static void hold_off(struct serve *serve, int64_t wait_ns)
 {
     work_pause_begin(&serve->fork.pause);
-    if (work_pause_wait(serve->work, &serve->fork.pause, plat_clock_now() + wait_ns, anybody, serve))
+    if (work_pause_wait(serve->work, &serve->fork.pause, plat_clock_now() + wait_ns, serve_is_invoking, serve))
         return;
 
     if (wait_ns && serve_is_invoking(serve) && counter_add(&serve->fork.given_up, 1) == 0)
         plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again"
-                   " (said once)\n");
+                   " (printed once)\n");
 }
 
 void serve_before_fork(struct serve *serve)
 {
     bool may_wait = !reader_self_is(READER_STATE_DEADLINE | READER_STATE_CALLBACK);
     hold_off(serve, may_wait ? config_now(serve->config)->fork_wait_us * 1000 : 0);
-    callback_before_fork(serve->cb); /* no thread moves callbacks between stages while the forker holds these locks */
+    callback_before_fork(serve->cb); /* no thread moves callbacks between stages while the forking thread holds these
+                                        locks */
 }
 
 void serve_after_fork_parent(struct serve *serve)
@@ -52,33 +54,30 @@ void serve_after_fork_parent(struct serve *serve)
     callback_after_fork_parent(serve->cb);
     work_pause_end(&serve->fork.pause);
 
-    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) { /* each daemon read its wake-up count before the pause */
         if (work_thread_exists(&serve->daemon[cpu].thread))
-            work_thread_wake(&serve->daemon[cpu].thread); /* it read the count before it saw the flag */
+            work_thread_wake(&serve->daemon[cpu].thread);
+        if (work_thread_exists(&serve->relief[cpu].thread))
+            work_thread_wake(&serve->relief[cpu].thread);
     }
 }
 
-/* Program threads wait without a timeout for this lock.  The kernel goes on with such a wait after the handler, and
- * looks at the word first. */
-void serve_end_waits(struct serve *serve)
-{
-    lock_reset(&serve->barrier_lock);
-}
-
-/* No daemon of the child has a queue. */
+/* Reset the slots of a leaf: no daemon of the child has a queue. */
 static void forget_leaf(struct reader_leaf *leaf)
 {
     struct reader_record *record;
 
     reader_lock(leaf);
     for (uint32_t left = READER_ALL_SLOTS; (record = reader_next(leaf, &left));) {
-        *serve_slot(record) = (struct serve_slot){0};
+        serve_slot(record)->next_ready = NULL;
+        rtrcu_store_relaxed(&serve_slot(record)->listed, 0);
+        serve_ready_after_fork(record);
         reader_release_slot(record, READER_SERVE);
     }
     reader_unlock(leaf);
 }
 
-/* A daemon that forked goes on in the child; the others are made again when they are needed. */
+/* A daemon that forked continues in the child; the others are created again when needed. */
 static void forget_daemons(struct serve *serve, struct plat_tid old_thread_id)
 {
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
@@ -89,6 +88,8 @@ static void forget_daemons(struct serve *serve, struct plat_tid old_thread_id)
         daemon->serving = 0;
         daemon->held_off_ns = 0;
         (void)work_thread_after_fork(serve->work, &daemon->thread, old_thread_id);
+        if (work_thread_exists(&serve->relief[cpu].thread))
+            (void)work_thread_after_fork(serve->work, &serve->relief[cpu].thread, old_thread_id);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The room's beginning, and what it counts.
+/* Initialisation of the room, and its counters.
  *
  * tested by: test/unit/serve/daemon.cc
  */
@@ -7,6 +7,8 @@
 
 void serve_leaf_init(struct serve_leaf *part, struct reader_leaf *leaf)
 {
+    for (uint32_t slot = 0; slot < READER_FANOUT; slot++)
+        lock_init(&part->slot[slot].ready.lock, LOCK_RANK_READY);
     reader_leaf_join(leaf, READER_SERVE, part);
 }
 
@@ -24,10 +26,12 @@ void serve_init(struct serve *serve, const struct config *config, struct callbac
     lock_init(&serve->barrier_lock, LOCK_RANK_BARRIER);
     lock_init(&serve->aside.lock, LOCK_RANK_DAEMON);
     serve->aside.serve = serve;
+    serve->aside.list = &serve->aside;
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {
         lock_init(&serve->daemon[cpu].lock, LOCK_RANK_DAEMON);
         serve->daemon[cpu].cpu = cpu;
         serve->daemon[cpu].serve = serve;
+        serve->daemon[cpu].list = &serve->daemon[cpu];
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Serving callbacks: to whom ready ones go, the daemons that run them, and who waits for them.
+/* Serving callbacks: which thread invokes ready ones, the daemons, and the threads that wait for callbacks.
  *
- * Knows: callbacks, turning a grace period, threads of the library.  Must not know: what drivers do beside it.
+ * Knows: callbacks, advancing grace periods, threads of the library.  Must not know: other tasks of drivers.
  *
- * Locks: the barrier lock, one rcu_barrier() at a time; each daemon's, for its list of queues.
+ * Locks: the barrier lock, one rcu_barrier() at a time; each daemon's lock, for its list of queues; each slot's,
+ * against the closing of its ready descriptor.
  *
  * INV-DR1: a record is on at most one daemon's list (its `listed` word is the claim).
  */
@@ -14,32 +15,62 @@
 
 struct serve;
 
+/* A daemon: a thread, and a list of queues.  Each CPU may have two: the second, the relief, serves the list of
+ * the first while the first is inside a callback that does not return. */
 struct serve_daemon {
+    struct serve_daemon *list; /* the daemon whose list this one serves; constant once this one has a thread */
     struct lock lock;
-    struct reader_record *first; /* atomic: queues to serve; written under the lock */
+    struct reader_record *first; /* atomic: first queue to serve; written under the lock */
     struct reader_record *last;  /* under the lock */
-    uint32_t serving;            /* invokers at work; under the lock */
-    int64_t held_off_ns;         /* since when forks keep it from its next batch, 0 = they do not; under the lock */
+    uint32_t serving;            /* threads that invoke callbacks; under the lock */
+    int64_t held_off_ns;         /* time since which forks have kept the daemon from its next batch, 0 = no fork does;
+                                    under the lock */
     struct work_thread thread;
+    struct work_rt_thread rt;
     uint32_t cpu;
-    struct reader_record *served;        /* of its thread: the queue that has its turn, NULL = none */
-    uint32_t generation;                 /* of its thread: in which that turn began */
-    bool lifted;                         /* of its thread */
-    const struct rtrcu_config *settings; /* that its thread was made by */
+    struct reader_record *served;      /* atomic: the queue being served, NULL = none; written by its thread */
+    struct reader_record *seen_served; /* value of `served` when the driver last checked for progress; under the
+                                            list's lock */
+    uint64_t seen_returned;            /* callbacks of that queue that had returned by then; under the list's lock */
+    int64_t seen_since_ns;             /* time since which the two values above are unchanged; under the list's lock */
+    bool reported;       /* relief only: a report that the relief is stuck too was printed; under the list's lock */
+    uint32_t generation; /* of the daemon's thread: fork generation in which its last batch began */
+    bool lifted;         /* of the daemon's thread: it runs with the nice value for a flood */
+    const struct rtrcu_config *settings; /* settings with which its thread was made */
     struct serve *serve;
 };
 
 /* Forks of the process: they hold invokers off, and a child begins anew. */
 struct serve_fork {
     struct work_pause pause;
-    struct counter given_up; /* callbacks that have not returned in time */
+    struct counter given_up; /* callbacks that did not return in time */
     uint32_t generation;     /* forks since the first ancestor; written in a child before it has a second thread */
 };
 
-/* What this room keeps of one thread. */
+/* A thread's ready descriptor: an event that is set while ready callbacks wait for their owner.  Its states, and the
+ * thread that changes them; a setter is a thread that dispatches, or the owner:
+ *
+ *  before   transition       after
+ *  QUIET    begin_setting()  SETTING  by a setter, which then sets the event
+ *  SETTING  end_setting()    SET      by the setter
+ *  SETTING  take()           TAKEN    by the owner: it has run the callbacks that the event announces
+ *  TAKEN    end_setting()    QUIET    by the setter, which has cleared the event, and looks again
+ *  SET      take()           QUIET    by the owner, which has cleared the event, and looks again
+ */
+enum serve_ready_state { SERVE_READY_QUIET, SERVE_READY_SETTING, SERVE_READY_SET, SERVE_READY_TAKEN };
+
+struct serve_ready {
+    struct lock lock; /* a dispatching thread holds it while it sets the event, the owner while it withdraws `number` */
+    uint32_t state;   /* atomic: enum serve_ready_state */
+    int32_t number;   /* atomic: 1 + the library's duplicate, 0 = none; written by the owner, under the lock */
+};
+
+/* This room's part of one thread's slot. */
 struct serve_slot {
-    struct reader_record *next_ready; /* a daemon's list of queues; under that daemon's lock */
+    struct reader_record *next_ready; /* link in a daemon's list of queues; under that daemon's lock */
     uint32_t listed;                  /* atomic: on a daemon's list or being served */
+    struct serve_ready ready;
+    struct work_producer producer; /* written by the owner */
 };
 
 struct serve_leaf {
@@ -54,6 +85,12 @@ static inline struct serve_slot *serve_slot(const struct reader_record *record)
     return &part->slot[reader_slot(record)];
 }
 
+/* What is known of the owner's scheduling class; written by the owner. */
+static inline struct work_producer *serve_producer(const struct reader_record *record)
+{
+    return &serve_slot(record)->producer;
+}
+
 struct serve {
     const struct config *config;
     struct reader_registry *registry;
@@ -62,19 +99,23 @@ struct serve {
     struct work *work;
     struct turn *turn;
     struct lock barrier_lock; /* one rcu_barrier() at a time; held while it waits */
-    /* Every batch looks at these, and few write them. */
-    uint32_t progress __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: futex: counts batches while some wait */
+    /* Read for every batch, rarely written. */
+    uint32_t progress __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: futex: counts batches while threads wait
+                                                                    for one */
     struct tally progress_waiters;
     struct serve_fork fork;
     struct counter krcud_given;
-    struct serve_daemon aside; /* of invocations outside daemons; has neither list nor thread */
+    struct serve_daemon aside; /* for invocations outside daemons; has neither list nor thread */
+    struct complaint no_relief;
+    uint32_t daemon_cpus; /* atomic: daemons have been created only on CPUs below it; rises */
     struct serve_daemon daemon[PLAT_CPU_MAX];
+    struct serve_daemon relief[PLAT_CPU_MAX];
 };
 
-/* What this room tells other processes, where it lies in @type as @at. */
+/* Fields that this room shows to other processes, for a struct serve at @at of @type. */
 #define SERVE_INSPECT(type, at) INSPECT_FIELD("drive.krcud_given", type, at.krcud_given)
 
-/* ---- the beginning, and counters: init.c ---- */
+/* ---- initialisation and counters: init.c ---- */
 
 void serve_init(struct serve *serve, const struct config *config, struct callback *cb, struct watch *watch,
                 struct work *work, struct turn *turn);
@@ -82,60 +123,91 @@ void serve_stats(const struct serve *serve, struct rtrcu_stats *stats);
 
 /* ---- fork: fork.c ---- */
 
-/* Is an invoker of ours inside a callback? */
-bool serve_is_invoking(struct serve *serve);
-/* Before fork: no invoker of ours is inside a callback afterwards, as far as it returns within fork_wait_us, and nobody
- * moves callbacks from one stage to the next. */
+/* Is an invoker of the library inside a callback? */
+bool serve_is_invoking(void *serve);
+/* Before fork: wait until no invoker is inside a callback, up to fork_wait_us, and keep all threads from moving
+ * callbacks between stages. */
 void serve_before_fork(struct serve *serve);
 void serve_after_fork_parent(struct serve *serve);
 void serve_after_fork_child(struct serve *serve, struct plat_tid old_thread_id);
-/* In a torn child, whose thread may wait: its wait ends. */
-void serve_end_waits(struct serve *serve);
 
-/* Value: what a thread may run of callbacks that are a daemon's, where no daemon may be or can be had. */
+/* Value: time that a thread may spend on callbacks meant for a daemon, where none is allowed or can be created. */
 struct serve_call_budget {
-    int64_t ns;       /* for so long; 0 = nothing, PLAT_FOREVER = a whole turn of each queue */
-    int64_t spent_ns; /* it took so long; not counted where there is no limit */
-    bool left;        /* there is more */
+    int64_t ns;       /* time limit; 0 = run nothing, PLAT_FOREVER = a whole batch of each queue */
+    int64_t spent_ns; /* time spent; not counted without a limit */
+    bool left;        /* callbacks remain */
 };
 
 /* ---- ready callbacks: dispatch.c ---- */
 
-/* Hand ready callbacks to daemons, or run them here where no daemon may be.  True if some wait for their owner. */
+/* While a thread that serves waits for readers: collect, so that the backlog of the process is known. */
+static inline void serve_collect(struct serve *serve)
+{
+    (void)callback_collect(serve->cb);
+}
+/* Pass ready callbacks to daemons, or run them here if no daemon may or can be created.  True if some wait for their
+ * owner. */
 bool serve_dispatch(struct serve *serve);
-/* The same, and no more is run here than @share allows. */
+/* As serve_dispatch(), but run no more here than @call_budget allows. */
 bool serve_dispatch_within(struct serve *serve, struct serve_call_budget *call_budget);
 /* The CPU whose daemon serves @record: where its owner runs, if the library's threads may run there.  Under the leaf
  * lock, or by the owner. */
 uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *record);
 
+/* ---- ready descriptors: ready.c ---- */
+
+/* Create the calling thread's ready descriptor, if it has none.  Returns a number, which the caller closes, or
+ * -errno. */
+int serve_ready_open(struct reader_record *record);
+/* Set or clear the descriptor after the calling thread has run its callbacks as far as permitted; @stuck: callbacks
+ * were ready, and the thread could run none. */
+void serve_ready_settle(struct reader_record *record, bool stuck);
+/* Close the library's duplicate: the calling thread unregisters or exits, and its descriptor is not set any more. */
+void serve_ready_close(struct reader_record *record);
+/* Set the descriptors of these owners, for which ready callbacks wait.  With no lock held. */
+void serve_ready_notify(struct reader_leaf *leaf, uint32_t owners);
+/* In a fork's child, which shares the event with its parent: close the library's duplicate alone. */
+void serve_ready_after_fork(struct reader_record *record);
+
 /* ---- daemons: daemon.c ---- */
 
-/* The thread of @record is gone: its slot is let go, once nothing of it is queued or served. */
+/* Release the slot of @record, whose thread has exited, once none of its callbacks is queued or being served. */
 void serve_release_slot(struct reader_record *record);
-/* One turn of @record's queue in the calling thread. */
+/* Run one batch of @record's queue in the calling thread. */
 void serve_in_call(struct serve *serve, struct reader_record *record, struct serve_call_budget *call_budget);
-/* Put @record on the list of @cpu's daemon, in front if @urgent; makes the daemon, or takes another that runs.  False:
- * there is none, and none can be made now. */
+/* Put @record on the list of @cpu's daemon, in front if @urgent; creates the daemon, or takes another that runs.
+ * False: none exists, and none can be created now. */
 bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent);
-/* Make the daemons of all CPUs where the library's threads may run.  0 or -errno. */
+/* Create the daemons of all CPUs where the library's threads may run.  0 or -errno. */
 int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings,
                            const struct plat_thread_attr *attr);
+
+/* Create @daemon's thread if it has none; the caller has set @daemon->list.  Returns 0 or -errno. */
+int serve_daemon_start(struct serve_daemon *daemon, const struct rtrcu_config *settings,
+                       const struct plat_thread_attr *attr);
+
+/* ---- relief: relief.c ---- */
+
+/* If no callback of a daemon has returned for this long while other queues wait, the daemon's relief serves them. */
+#define SERVE_RELIEF_NS 100000000
+/* Called by the driver once per tick while callbacks are ready: create or wake reliefs where they are needed. */
+void serve_relieve(struct serve *serve, int64_t now);
 
 /* ---- waiting for callbacks: barrier.c ---- */
 
 void serve_barrier(struct serve *serve);
-/* backpressure=block: wait until @record's backlog is below qmax, or has not moved for 100 ms; not where the calling
- * thread may be waited for itself.  Runs no callback.  False: it is not below. */
-bool serve_wait_below_qmax(struct serve *serve, struct reader_record *record);
-/* Wait until fewer than @limit of @record's callbacks are pending, 100 ms at most; as above. */
+/* backpressure=block: wait until @record's backlog is below callback_full_at(), as long as callbacks return; not if the
+ * wait may depend on the calling thread.  Runs no callback.  False: the backlog is not below it. */
+bool serve_wait_below_full(struct serve *serve, struct reader_record *record);
+/* Wait until fewer than @limit of @record's callbacks are pending, at most 100 ms; otherwise as
+ * serve_wait_below_full(). */
 void serve_wait_for_backlog(struct serve *serve, const struct reader_record *record, uint64_t limit);
 
-/* ---- batches that have been invoked: progress.c ---- */
+/* ---- progress of invocation: progress.c ---- */
 
-/* A batch has been invoked: wake the threads that wait for one. */
+/* After a batch: wake the threads that wait for callbacks. */
 void serve_progress(struct serve *serve);
-/* Wait for a batch, unless @reached; at most a tick, and @longest_ns. */
+/* Wait until a batch has ended, unless @reached returns true; at most a tick, and at most @longest_ns. */
 void serve_progress_wait(struct serve *serve, bool (*reached)(struct serve *, void *), void *argument,
                          int64_t longest_ns);
 

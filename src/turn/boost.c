@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Boosting readers that hold up a grace period: a round looks twice for those that stand still, puts
- * each one's word in place, fences once, and then locks one word after the other, so that each reader in turn runs at
- * the booster's priority until it unlocks.
+/* Boosting the readers that hold up a grace period.
  *
- * A worker boosts, or a real-time caller who would only have to wait for it; one thread at a time.  A reader that runs
- * needs nothing.  One that sleeps delays the worker's next by one slice, and a caller stops there; one that never ends
- * its section is boosted for a bounded share of time, in slices with rests, and is then left to the stall report.
+ * A round samples each holdout's CPU time twice to find those that do not run, prepares their words, issues one heavy
+ * fence, and then locks the words in turn.  While a word is locked, the kernel runs its reader at the booster's
+ * priority.
+ *
+ * The boost worker does this, or a real-time caller that would otherwise have to wait for the worker; one thread at a
+ * time.  A running reader needs no boost.  A reader that sleeps delays the worker's next reader by one slice, and makes
+ * a
+ * caller stop.  A reader that never ends its section is boosted up to a limit, in slices with pauses between them, and
+ * is then left to the stall report.
  * tested by: test/api/boost.cc
  */
 #include "turn/turn.h"
 
-#define SLICE_NS 1000000 /* at most this long on one reader */
-#define ROOM_NS 100000   /* between the worker's two looks at a reader's CPU time */
-#define ROUNDS 10        /* of looks, each time that boosting is asked for */
-#define BOOSTER_MAX 98   /* priority of the booster */
-#define NUDGE_NS                                                                                                       \
-    200000 /* at most this long the kernel spins for a reader that runs, and was boosted for a slice before */
-#define NET_NS 10000000  /* likewise for any other: rare, and most sections end sooner */
-#define NETS_IDLE 2      /* the thread that ends the spinning looks so often in vain before it sleeps */
-#define NUDGER_LOOKS 100 /* for that thread, in one round */
+#define SLICE_NS 1000000 /* longest boost of one reader at a time */
+#define ROOM_NS 100000   /* gap between the worker's two samples of a reader's CPU time */
+#define ROUNDS 10        /* rounds for each request to boost */
+#define BOOSTER_MAX 98   /* highest priority of the booster */
+#define NUDGE_NS 200000  /* the kernel may spin this long for a running reader that has had its first slice */
+#define NET_NS 10000000  /* the same for any other reader: rarely needed, since most sections end sooner */
+#define NETS_IDLE 2      /* idle polls of the nudger before it sleeps */
+#define NUDGER_LOOKS 100 /* polls for the nudger's appearance in one round */
 
 bool turn_boost_is_due(struct gp_state *gp_state)
 {
@@ -33,16 +36,16 @@ bool turn_boost_is_due(struct gp_state *gp_state)
     return flood || now - turn_began_ns(gp_state) >= config->boost_delay_us * 1000;
 }
 
-/* Readers of one leaf that the round boosts. */
+/* The readers of one leaf that the round boosts. */
 struct round {
     struct reader_leaf *leaf;
-    uint32_t chosen; /* their bits */
+    uint32_t chosen; /* the readers, as bits */
     struct plat_tid owner[READER_FANOUT];
-    uint32_t armed[READER_FANOUT]; /* of each record at the last look */
+    uint32_t armed[READER_FANOUT]; /* each record's value at the last sample */
     int64_t sampled_cpu_ns[READER_FANOUT];
 };
 
-/* The next leaf where readers are in the way, and which they are. */
+/* The next leaf with holdouts, and the holdouts as bits. */
 static struct reader_leaf *next_holdout_leaf(struct gp_state *gp_state, struct reader_leaf *leaf)
 {
     return gp_next_holdout_leaf(gp_state->gp, gp_state->kind, leaf);
@@ -53,13 +56,13 @@ static uint32_t holdouts(const struct gp_state *gp_state, const struct reader_le
     return gp_holdouts(gp_state->gp, gp_state->kind, leaf);
 }
 
-/* Has it not run since it had used so much CPU time? */
+/* Has the thread not run since the sample? */
 static bool stands_still(struct plat_tid thread, int64_t sampled_cpu_ns)
 {
     return plat_clock_of_thread(thread) == sampled_cpu_ns;
 }
 
-/* In the grace period of @seq? */
+/* Has this reader used up its boost limit in the grace period of @seq? */
 static bool is_at_boost_limit(const struct turn *turn, const struct turn_slot *slot, uint64_t seq)
 {
     return rtrcu_load_acquire(&slot->boosted_gp) == seq &&
@@ -76,8 +79,8 @@ static bool may_boost(struct gp_state *gp_state, struct reader_record *record, u
         return false;
     if (!stands_still(reader_thread_id(record), turn_slot(record)->sampled_cpu_ns))
         return false;
-    if (gp_state->kind == GP_NORMAL && callback_pending(record) >= (uint64_t)config_now(gp_state->turn->config)->qmax)
-        return false; /* the reader makes the flood: what it needs is daemons, not time */
+    if (gp_state->kind == GP_NORMAL && watch_sees_full(gp_state->turn->watch, record))
+        return false; /* the reader itself causes the flood: it needs daemons, not CPU time */
 
     if (!rtrcu_compare_exchange(&turn_slot(record)->booster, &nobody, lock_thread_number()))
         return false;
@@ -118,8 +121,8 @@ static void end_boost(struct reader_record *record, struct plat_tid owner)
     rtrcu_store_release(&turn_slot(record)->booster, 0);
 }
 
-/* Behind a heavy fence: keep those who are still inside and will take their slow path.  True if some were asked
- * again, so that another fence is needed. */
+/* After a heavy fence: keep the readers that are still inside and will take their slow path.  True if some flags were
+ * set again, so that another fence is needed. */
 static bool confirm(struct gp_state *gp_state, struct round *round)
 {
     struct reader_leaf *leaf = round->leaf;
@@ -143,10 +146,26 @@ static bool confirm(struct gp_state *gp_state, struct round *round)
     return again;
 }
 
+uint64_t turn_boosts_of(const struct reader_record *record)
+{
+    const struct turn_slot *slot = turn_slot(record);
+    bool own = rtrcu_load_relaxed(&slot->boosts_of) == reader_thread_id(record).number;
+    return own ? rtrcu_load_relaxed(&slot->boosts) : 0;
+}
+
+/* The slot may have had another owner, whose boosts are not counted for @owner. */
+static void count_for(struct turn_slot *slot, struct plat_tid owner)
+{
+    bool same = rtrcu_load_relaxed(&slot->boosts_of) == owner.number;
+    rtrcu_store_relaxed(&slot->boosts, same ? rtrcu_load_relaxed(&slot->boosts) + 1 : 1);
+    rtrcu_store_relaxed(&slot->boosts_of, owner.number);
+}
+
 static void count(struct turn *turn, struct reader_record *record, struct plat_tid owner, int64_t boosted_ns)
 {
     int64_t all_ns = rtrcu_load_relaxed(&turn_slot(record)->boosted_ns) + boosted_ns;
     rtrcu_store_relaxed(&turn_slot(record)->boosted_ns, all_ns);
+    count_for(turn_slot(record), owner);
 
     trace3(boost, turn->gp, owner.number, boosted_ns);
     counter_add(&turn->boosts, 1);
@@ -157,7 +176,8 @@ static void count(struct turn *turn, struct reader_record *record, struct plat_t
         counter_add(&turn->boost_given_up, 1);
 }
 
-/* Its own, or what an expedited grace period is waited for at; one is left above it for the nudge. */
+/* The worker's own priority, or that of the waiters for an expedited grace period; leaves one level above it for the
+ * nudger. */
 static int booster_priority(void *owner)
 {
     struct turn *turn = owner;
@@ -167,14 +187,15 @@ static int booster_priority(void *owner)
 }
 
 /* ---- the nudge ----
- * A thread that locks a priority-inheriting futex whose owner runs on another CPU spins in the kernel until the owner
- * stops running, past its timeout too.  At real-time priority it would hold its CPU for the rest of the section.  What
- * ends the spin is a thread above it that becomes runnable on its CPU: then it goes to sleep as it should.  There is
- * one such thread, so one thread boosts at a time.
  *
- * A reader that stood still just before is seen to spin for if it came to run within a microsecond, so this is rare;
- * a wake-up for each boost would cost more than most boosts take, and preempt readers.  So there is a net below all
- * boosts, and a tight one only below a reader that did not leave within its first slice. */
+ * A thread that locks a priority-inheriting futex whose owner runs on another CPU spins in the kernel until the owner
+ * stops running, even past the timeout.  At real-time priority it would hold its CPU for the rest of the section.  The
+ * spin ends when a thread of higher priority becomes runnable on that CPU; the booster then goes to sleep.  The nudger
+ * is that thread.  There is one nudger, so one thread boosts at a time.
+ *
+ * A reader that did not run a moment ago is spun for only if it began to run within a microsecond, so this is rare.  A
+ * wake-up for each boost would cost more than most boosts take, and would preempt readers.  So each boost has a long
+ * timeout, and only a reader that did not leave within its first slice has a short one. */
 
 static struct work_worker *nudger_of(const struct turn *turn)
 {
@@ -186,7 +207,8 @@ static struct work_worker *booster_of(const struct turn *turn)
     return work_worker(turn->work, WORK_WORKER_BOOST);
 }
 
-/* Above who boosts, or has boosted since it awoke.  Under its lock, or as a floor. */
+/* One above the thread that boosts, or that has boosted since the nudger woke.  Exact under the nudger's lock; without
+ * it, a lower bound. */
 static int nudger_priority(void *owner)
 {
     struct turn *turn = owner;
@@ -198,7 +220,7 @@ static void end_boosting(struct turn *turn)
 {
     lock_acquire(work_worker_lock(nudger_of(turn)));
     turn->boosting.booster = PLAT_NOBODY;
-    turn->boosting.cpu_at = NULL; /* the word may go with the calling thread */
+    turn->boosting.cpu_at = NULL; /* the word may disappear when the calling thread exits */
     lock_release(work_worker_lock(nudger_of(turn)));
 }
 
@@ -220,8 +242,8 @@ static bool claim_boosting(struct turn *turn, int priority)
     return free;
 }
 
-/* The calling thread boosts at @priority, its own.  False: another does, or the nudger is not there or not above it.
- * The nudger lowers itself no further than the claim says, so it is lifted behind that. */
+/* Begin to boost at @priority, the caller's own.  False: another thread boosts, or no nudger with a higher priority
+ * exists. The nudger does not drop below the claimed priority, so it is raised after the claim. */
 static bool begin_boosting(struct turn *turn, int priority)
 {
     const struct work_worker *nudger = nudger_of(turn);
@@ -236,7 +258,7 @@ static bool begin_boosting(struct turn *turn, int priority)
     return false;
 }
 
-/* Before the calling thread, who boosts, waits for a reader; @tightly: that had its first slice. */
+/* Called by the booster before it waits for a reader.  @tightly: the reader has had its first slice. */
 static void have_nudged(struct turn *turn, bool tightly)
 {
     struct turn_boosting *boosting = &turn->boosting;
@@ -253,8 +275,8 @@ static void have_nudged(struct turn *turn, bool tightly)
         work_worker_wake(nudger_of(turn));
 }
 
-/* The nudger looks: where does whoever boosts run, UINT32_MAX = nobody boosts, and how long may it sleep?  Behind the
- * longest sleep whoever boosts next wakes it. */
+/* One poll by the nudger: the CPU on which the booster runs, UINT32_MAX = no thread boosts; and the time until the next
+ * poll. After the longest sleep the next booster has to wake it. */
 static uint32_t check_booster(struct turn *turn, uint32_t *idle, int64_t *nap_ns)
 {
     struct turn_boosting *boosting = &turn->boosting;
@@ -284,7 +306,7 @@ static void *nudge_body(void *argument)
     uint32_t here = UINT32_MAX, idle = 0;
     int64_t nap_ns;
 
-    for (;;) { /* for the life of the process */
+    while (work_goes_on(turn->work)) {
         uint32_t event = work_worker_event(worker);
         work_worker_settle(worker, nudger_priority);
         work_worker_appears(worker);
@@ -297,11 +319,12 @@ static void *nudge_body(void *argument)
     return NULL;
 }
 
-/* The worker waits for it: it would not get to run later. */
+/* The worker waits until the nudger runs: once the worker boosts, the nudger might not get to run. */
 static bool nudger_comes(struct turn *turn)
 {
     for (int sample_cpu_time = 0; !work_worker_has_appeared(nudger_of(turn)); sample_cpu_time++) {
-        /* The thread that was at it may have been refused, so ask each time; the next round begins again. */
+        /* The nudger's creation may have been refused, so request it each time; after a failure, the next round tries
+         * again. */
         if (sample_cpu_time == NUDGER_LOOKS || work_worker_start(nudger_of(turn)) != 0)
             return false;
         plat_clock_sleep(ROOM_NS);
@@ -333,7 +356,7 @@ static bool boost_one(struct turn *turn, struct reader_record *record, struct pl
     return error == -ETIMEDOUT;
 }
 
-/* One leaf.  True if a slice ran out; @goes_on: the others get theirs all the same. */
+/* Boost the readers of one leaf.  True if a slice ran out; with @goes_on the others are boosted all the same. */
 static bool boost_leaf(struct gp_state *gp_state, struct reader_leaf *leaf, bool goes_on)
 {
     struct round round = {.leaf = leaf};
@@ -342,7 +365,7 @@ static bool boost_leaf(struct gp_state *gp_state, struct reader_leaf *leaf, bool
     choose(gp_state, &round);
     bool fenced = round.chosen != 0;
     while (round.chosen && (fenced = turn_fence(gp_state->turn)) && confirm(gp_state, &round))
-        ; /* a flag was lost in an update under way, once a reader at most for each instruction of this thread */
+        ; /* a concurrent update cleared a flag, at most once per reader for each instruction of this thread */
 
     struct reader_record *record;
     for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
@@ -357,7 +380,7 @@ static bool boost_leaf(struct gp_state *gp_state, struct reader_leaf *leaf, bool
     return slow;
 }
 
-/* The first look: how much CPU time has each reader in the way used? */
+/* First sample: the CPU time that each holdout has used. */
 static void sample_cpu_time(struct gp_state *gp_state)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = next_holdout_leaf(gp_state, leaf));) {
@@ -369,7 +392,7 @@ static void sample_cpu_time(struct gp_state *gp_state)
     }
 }
 
-/* Is a reader in the way, and not only parked tasks, that has not had its share? */
+/* Is some holdout a running thread's, not a parked task's, and below its boost limit? */
 static bool may_help(struct gp_state *gp_state)
 {
     uint64_t seq = turn_seq(gp_state);
@@ -385,7 +408,7 @@ static bool may_help(struct gp_state *gp_state)
     return false;
 }
 
-/* One round, behind the first look.  True if a slice ran out. */
+/* One round after the first sample.  True if a slice ran out. */
 static bool boost_round(struct gp_state *gp_state, bool goes_on)
 {
     bool slow = false;
@@ -394,7 +417,7 @@ static bool boost_round(struct gp_state *gp_state, bool goes_on)
     return slow;
 }
 
-/* Look, leave room, look again, boost those that stood still. */
+/* Sample, wait for the gap, sample again, boost the readers that did not run. */
 static void boost(struct gp_state *gp_state)
 {
     struct turn *turn = gp_state->turn;
@@ -403,17 +426,17 @@ static void boost(struct gp_state *gp_state)
         plat_clock_sleep(ROOM_NS);
 
         if (!begin_boosting(turn, work_worker_priority(booster_of(turn))))
-            continue; /* a caller is at it */
+            continue; /* a caller boosts now */
 
         bool slow = boost_round(gp_state, true);
         end_boosting(turn);
-        if (slow) /* somebody is boosted for half the time at most: the rest of the program goes on */
+        if (slow) /* boost at most half of the time, so that the rest of the program runs */
             plat_clock_sleep(SLICE_NS);
     }
 }
 
-/* A thread that was preempted by the calling thread goes on only when that sleeps, as it does while it boosts.  So no
- * room is left: it would be waited for, and the two looks tell who runs on another CPU. */
+/* A thread that the caller preempted continues only while the caller sleeps, which it does while it boosts.  So there
+ * is no gap to wait for, and the two samples show which readers run on another CPU. */
 bool turn_boost_here(struct gp_state *gp_state)
 {
     struct turn *turn = gp_state->turn;
@@ -438,14 +461,14 @@ void turn_boost(struct gp_state *gp_state)
 
     work_worker_want(booster_of(turn), 1u << gp_state->kind);
     if (work_worker_start(booster_of(turn)) != 0)
-        return; /* the next sample tries again */
+        return; /* the next poll tries again */
 
     work_worker_lift(nudger_of(turn), nudger_priority(turn));
     work_worker_lift(booster_of(turn), booster_priority(turn));
     work_worker_wake(booster_of(turn));
 }
 
-/* May the worker boost?  A nudger that is not above it was refused. */
+/* May the worker boost?  Not if a nudger of higher priority was refused. */
 static bool is_able(struct turn *turn)
 {
     int own = work_worker_priority(booster_of(turn));
@@ -458,7 +481,7 @@ static void *boost_body(void *argument)
     struct turn *turn = work_worker_owner(worker);
     work_worker_appears(worker);
 
-    for (;;) { /* for the life of the process */
+    while (work_goes_on(turn->work)) {
         uint32_t event = work_worker_event(worker);
         work_worker_settle(worker, booster_priority);
         uint32_t wanted = work_worker_take_wanted(worker);
@@ -476,15 +499,19 @@ static void *boost_body(void *argument)
     return NULL;
 }
 
-static int first_booster_priority(const struct rtrcu_config *config)
+int turn_helper_priority(const struct rtrcu_config *config, int creator)
 {
-    return config->kthread_prio;
+    int own = config->kthread_prio, wanted = own < creator ? creator : own;
+    if (own == 0)
+        return 0;
+    return wanted < BOOSTER_MAX ? wanted : BOOSTER_MAX;
 }
 
-static int first_nudger_priority(const struct rtrcu_config *config)
+static int first_nudger_priority(const struct rtrcu_config *config, int creator)
 {
-    return config->kthread_prio ? config->kthread_prio + 1 : 0;
+    int booster = turn_helper_priority(config, creator);
+    return booster ? booster + 1 : 0;
 }
 
-const struct work_job turn_job_boost = {"rtrcu-boost", boost_body, first_booster_priority, NULL};
+const struct work_job turn_job_boost = {"rtrcu-boost", boost_body, turn_helper_priority, NULL};
 const struct work_job turn_job_nudge = {"rtrcu-nudge", nudge_body, first_nudger_priority, NULL};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that wait for an expedited grace period: asleep until its number is reached, and at what priority.
+/* Threads that wait for an expedited grace period: how they sleep, and the highest priority among them.
  *
- * For each number that is waited for there is the highest priority that waits, so that nothing that is done for it
- * falls below, nor stays above for ever.
+ * A grace period's number has the highest priority of its waiters, so the threads that work for it run neither below
+ * that priority nor above it once the waiters have left.
  * tested by: test/api/expedited.cc
  */
 #include "turn/turn.h"
@@ -12,10 +12,11 @@ static uint32_t word_of(uint64_t seq)
     return (uint32_t)(seq / SEQ_STEP % 4);
 }
 
-/* [O13] Turner half; the waiter's is turn_expedited_wait().
- *  - the sequence first:     the waiter sees it and does not sleep;
- *  - the waiter's read of the count first: the count has changed when it goes to sleep, so it does not.
- * Forbidden: it sleeps AND the count does not change any more. */
+/* [O13] Advancer half; the waiter's is turn_expedited_wait().
+ *  - The advancer's sequence first:  the waiter sees the new sequence and does not sleep;
+ *  - The waiter's read of the count first:  the count has changed when the waiter tries to sleep, so the waiter stays
+ *    awake.
+ * Forbidden: the waiter sleeps AND the count does not change any more. */
 void turn_expedited_done(struct turn *turn)
 {
     struct turn_exp_waiters *exp_waiters = &turn->exp_waiters;
@@ -34,7 +35,7 @@ void turn_expedited_wait(struct turn *turn, uint64_t cookie)
     uint32_t index = word_of(cookie);
     tally_raise(&exp_waiters->waiters[index]);
 
-    while (!gp_reached(turn->gp, GP_EXPEDITED, cookie)) { /* at most the one under way and the next */
+    while (!gp_reached(turn->gp, GP_EXPEDITED, cookie)) { /* at most for the current grace period and the next */
         uint32_t done = rtrcu_load_acquire(&exp_waiters->ended[index]);
         if (!gp_reached(turn->gp, GP_EXPEDITED, cookie))
             work_sleep(turn->work, &exp_waiters->ended[index], done, PLAT_FOREVER);
@@ -60,7 +61,7 @@ void turn_expedited_raise(struct turn *turn, uint64_t cookie, uint32_t priority)
 {
     uint32_t *word = &turn->exp_waiters.priority[word_of(cookie)], waits = rtrcu_load_relaxed(word);
     while (waits < priority && !rtrcu_compare_exchange(word, &waits, priority))
-        ; /* each failure means that another waits for it */
+        ; /* each failure means that another waiter has raised it */
 }
 
 void turn_exp_waiters_init(struct turn *turn)

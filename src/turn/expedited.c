@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Expedited grace periods: a machine of their own (2022).
  *
- * A caller turns the first step itself: begin, fence, scan, and a moment of watching; most grace periods end there.  A
- * real-time caller boosts readers that stand still, and looks again, a few times.  What is left, readers
- * inside, goes to a real-time worker.  A caller that finds the machine taken asks for its number,
- * wakes the worker, and blocks on the machine's priority-inheriting lock, which boosts whoever holds it.
+ * A caller takes the first step itself: begin, fence, scan, and spin for a moment.  Most grace periods end there.  A
+ * real-time caller boosts the readers that do not run, and polls again, a few times.  The remaining steps go to a
+ * real-time worker.  A caller that finds the gp lock taken requests its number, wakes the worker, and blocks on the
+ * priority-inheriting lock, which boosts the holder.
  *
- *  word                  says                                           set by
- *  machine.needed        asked: somebody wants grace periods up to it   gp_request(): callers that hand over or ask
- *  numbers.told          told: the worker was woken for those up to it  wake_worker_for(), never by a caller's own turn
- *  numbers.priority[]    the highest priority that waits for a number   callers that hand over, or turn to the end
- *                                                                       without a worker; at its end 0
+ *  word                    meaning                                      set by
+ *  machine.needed          grace periods up to this number are wanted   gp_request(), by callers that hand over or poll
+ *  exp_waiters.notified    the worker was woken for numbers up to this  wake_worker_for(), not a caller's own step
+ *  exp_waiters.priority[]  highest priority that waits for a number     callers that hand over, or that advance to the
+ *                                                                       end without a worker; cleared at its end
  *
- * The setting exp_worker decides which threads turn.  kthread: callers, and a worker at SCHED_FIFO; kthread-only: that
- * worker alone; workqueue: a worker at SCHED_OTHER alone.
- * Where there is no worker, callers turn to the end, and the driver does what was only asked for.
+ * The setting exp_worker decides which threads advance.  kthread: callers, and a worker at SCHED_FIFO; kthread-only:
+ * that worker alone; workqueue: a worker at SCHED_OTHER alone.
+ * Without a worker, callers advance to the end, and the driver advances grace periods that were only requested.
  * tested by: test/api/expedited.cc
  */
 #include "turn/turn.h"
 
-/* A caller boosts so many times before it hands over: readers that stood still at one look have run at the next, or
- * others were preempted. */
+/* Boosts by a caller before it hands over.  More than one, since a reader that was not running at one sample may run at
+ * the next, or others may have been preempted. */
 #define BOOSTS_OF_CALLER 4
 
 static struct work_worker *worker_of(const struct turn *turn)
@@ -33,16 +33,17 @@ static struct gp_state *machine_of(struct turn *turn)
     return &turn->gp_state[GP_EXPEDITED];
 }
 
-/* It runs, at its own priority. */
+/* Does the worker run, at its own priority? */
 static bool worker_is_there(struct turn *turn)
 {
     return work_worker_has_appeared(worker_of(turn));
 }
 
-/* Wake the worker for @cookie, which has been asked for, unless somebody has.  Its count makes a wake-up that comes
- * before its sleep end that.  Told is raised behind the wake-up: nobody relies on one that a preempted thread still
- * owes.
- * [O16] The count of wake-ups is raised behind the number asked for; see expedited_body(). */
+/* Wake the worker for @cookie, which has been requested, unless a thread has woken the worker for @cookie already.  A
+ * sleep that begins after the wake-up ends immediately, since the wake-up count has changed.  `notified` is raised
+ * after the wake-up, so no thread relies on a wake-up that a preempted thread has yet to perform.
+ * [O16] Waker half; the worker's half is expedited_body().  The requested number is raised before the count of
+ * wake-ups. */
 static void wake_worker_for(struct turn *turn, uint64_t cookie)
 {
     uint64_t notified = rtrcu_load_acquire(&turn->exp_waiters.notified);
@@ -51,17 +52,18 @@ static void wake_worker_for(struct turn *turn, uint64_t cookie)
 
     work_worker_wake(worker_of(turn));
     while (seq_before(notified, cookie) && !rtrcu_compare_exchange(&turn->exp_waiters.notified, &notified, cookie))
-        ; /* each failure means that somebody told of another number */
+        ; /* each failure means that another thread notified the worker of another number */
 }
 
-/* The calling thread waits for @cookie: threads that work for that number take its priority. */
+/* Request @cookie, for which the calling thread waits: the threads that complete it take its priority. */
 static void request_expedited(struct turn *turn, uint64_t cookie)
 {
     gp_request(turn->gp, GP_EXPEDITED, cookie);
     turn_expedited_raise(turn, cookie, (uint32_t)plat_sched_rt_priority());
 }
 
-/* The calling thread waits for @cookie and leaves it to others: ask, lift the worker, wake it. */
+/* Leave @cookie, for which the calling thread waits, to the worker: request it, raise the worker's priority, wake
+ * it. */
 static void hand_over(struct turn *turn, uint64_t cookie)
 {
     request_expedited(turn, cookie);
@@ -69,8 +71,8 @@ static void hand_over(struct turn *turn, uint64_t cookie)
     wake_worker_for(turn, cookie);
 }
 
-/* Made beforehand, with those that it needs as soon as a reader is in the way.  If it cannot be made, what was asked
- * for is the driver's.  0 or -errno. */
+/* Start the worker, and with it the threads that it needs when a reader holds it up.  On failure the driver does what
+ * was requested.  0 or -errno. */
 static int start_worker(struct turn *turn)
 {
     const struct rtrcu_config *config = config_now(turn->config);
@@ -88,12 +90,17 @@ static int start_worker(struct turn *turn)
     return error;
 }
 
+void turn_expedited_prepare(struct turn *turn)
+{
+    (void)start_worker(turn);
+}
+
 void turn_start_expedited(struct turn *turn, uint64_t cookie)
 {
     gp_request(turn->gp, GP_EXPEDITED, cookie);
     if (reader_self_is(READER_STATE_DEADLINE)) {
         work_driver_start_in_call(turn->work); /* in a fork's child */
-        work_driver_wake(turn->work, true);    /* the driver passes it on, at its tick while this thread is online */
+        work_driver_wake(turn->work, true); /* the driver passes it on, at its next tick while this thread is online */
     } else if (start_worker(turn) == 0) {
         wake_worker_for(turn, cookie);
     }
@@ -118,11 +125,11 @@ void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve))
         wake_worker_for(turn, gp_needed(turn->gp, GP_EXPEDITED));
     else if (work_driver_is_me(turn->work))
         turn_if_needed(machine_of(turn), &options);
-    else /* a call of the program's, which waits for nobody: it may be in the way itself */
+    else /* a call of the program, which must not wait: it may itself be the holdout */
         turn_step(machine_of(turn));
 }
 
-/* Behind a release: what others asked for meanwhile, who relied on whoever had the machine. */
+/* After the release: serve requests made meanwhile by threads that relied on the holder of the gp lock. */
 static void serve_requested(struct turn *turn)
 {
     static const struct turn_options options = {.by_caller = true};
@@ -137,13 +144,14 @@ static void serve_requested(struct turn *turn)
         turn_if_needed(machine_of(turn), &options);
 }
 
-/* May callers turn, by the configuration?  In the variants of 2022 they always hand over, where no thread reads too. */
+/* May callers advance expedited grace periods?  Only with exp_worker=kthread.  The other values model the kernel of
+ * 2022 and before: there the worker takes every step, even if no thread reads. */
 static bool callers_may_advance(struct turn *turn)
 {
     return config_now(turn->config)->exp_worker == RTRCU_EXP_WORKER_KTHREAD;
 }
 
-/* Does the calling thread leave all of it to the worker? */
+/* Does the calling thread leave every step to the worker? */
 static bool leaves_it(struct turn *turn)
 {
     return !callers_may_advance(turn) ||
@@ -153,7 +161,7 @@ static bool leaves_it(struct turn *turn)
 void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
 {
     struct gp_state *gp_state = machine_of(turn);
-    bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes nobody, so it turns to the end */
+    bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes no thread, so it advances to the end */
 
     if (!deadline)
         start_worker(turn);
@@ -165,7 +173,7 @@ void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
     }
 
     if (alone) {
-        request_expedited(turn, cookie); /* the booster, which may have been made just now, takes the priority */
+        request_expedited(turn, cookie); /* the booster, which may have just been started, takes the priority */
         turn_synchronize(gp_state, cookie);
         serve_requested(turn);
         return;
@@ -174,7 +182,8 @@ void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
     bool left = leaves_it(turn);
     int boosts = 0;
 
-    while (!left && !turn_has_reached(gp_state, cookie)) { /* the one under way and the next, and the boosts */
+    while (!left && !turn_has_reached(gp_state, cookie)) { /* at most for the current grace period, the next one, and
+                                                              the boosts */
         if (!lock_try(turn_gp_lock_of(gp_state))) {
             hand_over(turn, cookie);
             turn_gp_lock(gp_state);
@@ -199,17 +208,19 @@ static int priority_now(void *owner)
     return turn_expedited_priority(owner);
 }
 
-/* [O16] Worker half; wake_worker_for() is the other.  The count of wake-ups is read before what is asked for.
- *  - its raising first:  the number asked for is seen, and turned;
- *  - our read first:     the count has changed when we go to sleep, so we do not.
- * Forbidden: we sleep AND a number was asked for that nobody will tell us of. */
+/* [O16] Worker half; the waker's half is wake_worker_for().  The worker reads the count of wake-ups before it reads the
+ * requested number.
+ *  - The waker's increment of the count first:  the worker sees the number and advances to it;
+ *  - The worker's read of the count first:  the count has changed when the worker tries to sleep, so the worker stays
+ *    awake.
+ * Forbidden: the worker sleeps AND a number is requested of which no thread will notify the worker. */
 static void *expedited_body(void *argument)
 {
     static const struct turn_options options = {0};
     struct work_worker *worker = argument;
     struct gp_state *gp_state = machine_of(work_worker_owner(worker));
 
-    for (;;) { /* for the life of the process */
+    while (work_goes_on(gp_state->turn->work)) {
         uint32_t event = work_worker_event(worker);
         work_worker_settle(worker, priority_now);
         work_worker_appears(worker);
@@ -221,9 +232,9 @@ static void *expedited_body(void *argument)
     return NULL;
 }
 
-static int first_priority(const struct rtrcu_config *config)
+static int first_priority(const struct rtrcu_config *config, int creator)
 {
-    return config->exp_worker != RTRCU_EXP_WORKER_WORKQUEUE ? config->kthread_prio : 0;
+    return config->exp_worker != RTRCU_EXP_WORKER_WORKQUEUE ? turn_helper_priority(config, creator) : 0;
 }
 
 const struct work_job turn_job_expedited = {"rtrcu-exp", expedited_body, first_priority, NULL};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The heavy fence of a grace period, and what replaces it when the kernel begins to refuse it.
+/* The heavy fence of a grace period, and its replacement once the kernel refuses it.
  *
  * tested by: test/api/seccomp.cc
  */
 #include "turn/turn.h"
 
-/* The visitor may not come to run on a CPU for long, and reports nothing meanwhile: so another thread knows. */
+/* Visit every CPU.  The visitor may wait long for one CPU and cannot report meanwhile, so another thread watches it. */
 static bool visit_all(struct turn *turn)
 {
     bool told = work_visit_begins(turn->work);
@@ -15,16 +15,17 @@ static bool visit_all(struct turn *turn)
     return reached;
 }
 
-/* A full fence in every thread of the process that runs.  A sandbox may be another thread's alone: what the kernel
- * refused there it may allow here.  Not where the configuration spares other CPUs the interrupts. */
+/* Make every running thread of the process pass a full fence.  membarrier() is tried again, since a sandbox may apply
+ * to another thread alone, unless the configuration avoids interrupting other CPUs. */
 static bool reach_all(struct turn *turn)
 {
     bool may_interrupt = config_now(turn->config)->membarrier != RTRCU_MEMBARRIER_OFF;
     return (may_interrupt && plat_fence_heavy() == 0) || visit_all(turn);
 }
 
-/* Not yet sure that every reader fences in @mode: reaching all of them is a heavy fence of its own, and may confirm it.
- * Two threads may be here at once; one of them confirms by its visit, the other's is no less a fence. */
+/* Fence while not every reader is known to fence in @mode: reaching all of them is a heavy fence by itself, and may
+ * confirm the mode. Two threads may be here at the same time; one of them confirms by its visit, and the other's visit
+ * is a fence as well. */
 static bool fence_by_other_means(struct turn *turn, uint32_t mode)
 {
     struct reader_registry *registry = turn->registry;
@@ -41,12 +42,13 @@ static bool fence_by_other_means(struct turn *turn, uint32_t mode)
     return visited || (confirmed && reader_fences_mode(registry) == mode);
 }
 
-/* The mode is read again behind a fence that relies on it: readers may have been told to fence no longer. */
+/* After a fence that relied on the mode, the mode is read again: it may have changed, and readers may have stopped
+ * fencing. */
 bool turn_fence(struct turn *turn)
 {
     struct reader_registry *registry = turn->registry;
 
-    for (;;) { /* ends unless the configuration changes for ever */
+    for (;;) { /* ends unless the configuration keeps changing */
         uint32_t mode = reader_fences_mode(registry);
         if (reader_fences_are_confirmed(registry, mode)) {
             rtrcu_fence_full();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The room's beginning, what a fork's child forgets, and what the room counts.
+/* Initialisation of the room, its repair in a fork's child, and its counters.
  *
  * tested by: test/api/expedited.cc
  */
@@ -32,12 +32,10 @@ void turn_init(struct turn *turn, const struct config *config, struct gp *gp, st
     work_worker_init(work, WORK_WORKER_NUDGE, &turn_job_nudge, turn);
 }
 
-/* Program threads wait without a timeout for these locks and numbers alone.  The kernel goes on with such a wait after
- * the handler, and looks at the word first. */
+/* Change the numbers for which program threads wait without a timeout; all other such waits are for locks.  After the
+ * handler the kernel restarts such a wait, and reads the word first. */
 void turn_end_waits(struct turn *turn)
 {
-    for (int kind = 0; kind < GP_KINDS; kind++)
-        lock_reset(turn_gp_lock_of(&turn->gp_state[kind]));
     for (int i = 0; i < 4; i++)
         rtrcu_fetch_add(&turn->exp_waiters.ended[i], 1);
 }

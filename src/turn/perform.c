@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* After a report, with no lock held: end the boost, wake the threads that wait for a grace period.  A deadline thread
- * wakes nobody: a thread that waits looks at its next tick.
+ * wakes no thread: a waiter polls at its next tick.
  *
  * tested by: test/api/deadline.cc
  */
 #include "turn/turn.h"
 
-/* [O9] Reporter half: the clearing of the node is a full fence, then the flag is read. */
+/* [O9] Reporter half; the sleeper's half is poll_before_sleep().  The reporter has cleared its bit in the node, by a
+ * full fence, then reads the count of sleepers. */
 void turn_perform(struct turn *turn, enum gp_actions actions)
 {
     if (actions == GP_ACTION_NONE)
@@ -22,6 +23,6 @@ void turn_perform(struct turn *turn, enum gp_actions actions)
         plat_futex_wake(&gp_state->event, 1);
     }
 
-    if (actions & GP_ACTION_UNLOCK_PI) /* a deadline thread too: it had been boosted, which ends here */
+    if (actions & GP_ACTION_UNLOCK_PI) /* also for a deadline thread: it was boosted, and the boost ends here */
         (void)plat_futex_unlock_pi(reader_self_boost_word());
 }

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* One grace period from begin to end, step by step, by the driver and by every caller that waits.
  *
- * A step is begin, fence and scan, and a moment of watching; or a later look at who is still inside.  The crank is held
- * over one step, never over a sleep, so whoever waits takes the next step itself where another is kept from its CPU.
+ * A step is either begin, fence, scan and a moment of spinning, or a later poll of the holdouts.  The gp lock is held
+ * for
+ * one step and never across a sleep, so a waiter takes the next step itself when another thread is kept from its CPU.
  *
- *  waits for the end       finds the crank taken    between its steps
- *  a real-time thread      boosts the holder        asleep on turning.event, at most a tick
- *  the watcher             asleep on turning.event  the same
- *  others                  the same                 the same, but longer and longer
- *  one of low priority     has the driver do it     asleep on turn.turns
+ *  waits for the end       finds the gp lock taken    between its steps
+ *  a real-time thread      boosts the holder          asleep on gp_state.event, at most a tick
+ *  the poller              asleep on gp_state.event   the same
+ *  other threads           the same                   the same, for longer and longer
+ *  one of low priority     leaves it to the driver    asleep on turn.gp_lock_releases
  *
- * The watcher is the first thread that has to wait for readers; it looks once a tick.
+ * The poller is the first thread that has to wait for readers; it polls once per tick.
  * tested by: test/api/synchronize.cc
  */
 #include "turn/turn.h"
 
 /* Polls per clock reading while spinning. */
 #define SPIN_POLLS 8
-/* How long poll watches before it lets others have the crank. */
+/* Time that one step spins before it releases the gp lock to others. */
 #define POLL_NS 50000
-/* A thread that only helps, or has the driver turn, looks again after a tick, then later and later, at last after so
- * long. */
+/* Longest pause of a thread that only helps, or leaves the work to the driver; its pauses start at one tick and
+ * grow. */
 #define LONGEST_REST_NS 100000000
 
-/* Grace periods stand still without a fence, and say so. */
+/* Without a fence grace periods make no progress; report it. */
 static void report_fence_if_old(struct gp_state *gp_state)
 {
     if (plat_clock_now() - turn_began_ns(gp_state) < gp_state->report_ns)
@@ -34,8 +35,8 @@ static void report_fence_if_old(struct gp_state *gp_state)
     gp_state->report_ns = watch_next_report(gp_state->turn->watch, gp_state->report_ns);
 }
 
-/* The scan of a grace period that has begun, behind a fence if anybody needs one, unless it has been done.  False: no
- * fence is to be had now, and nothing is known of any reader yet. */
+/* Scan the grace period that has begun, unless it has been scanned, after a heavy fence if some reader needs one.
+ * False: no fence is available now, and the state of no reader is known. */
 static bool try_to_scan(struct gp_state *gp_state)
 {
     struct gp *gp = gp_state->gp;
@@ -64,7 +65,7 @@ static bool try_to_scan(struct gp_state *gp_state)
     return true;
 }
 
-/* Look at the readers; where that ends a wait for the other kind of grace period too, wake one who waits for it. */
+/* Poll the readers.  If that also ends a wait for the other kind of grace period, wake one of its waiters. */
 static uint32_t poll_readers(struct gp_state *gp_state, bool arm)
 {
     enum gp_actions actions = GP_ACTION_NONE;
@@ -73,20 +74,20 @@ static uint32_t poll_readers(struct gp_state *gp_state, bool arm)
     return requested;
 }
 
-/* Readers in the way that were last seen on the calling thread's CPU do not run while it does. */
+/* Where the holdouts were last seen.  Those last seen on the calling thread's CPU do not run while it does. */
 static enum gp_holdouts_where readers_where(struct gp_state *gp_state)
 {
     return gp_holdouts_where(gp_state->gp, gp_state->kind, (uint32_t)plat_cpu_current());
 }
 
-/* A reader in the way was last seen on the CPU that we hold as a real-time thread: most likely we preempted it. */
+/* Was a holdout last seen on the CPU that this real-time thread occupies?  Most likely this thread preempted it. */
 static bool keeps_a_reader_from_running(enum gp_holdouts_where where)
 {
     return (where & GP_HOLDOUTS_HERE) && plat_sched_rt_priority() > 0;
 }
 
-/* Watch readers for a moment: most sections end sooner than a sleep would take.  False: no reader in the way can run
- * meanwhile, so that looking without a rest would show nothing. */
+/* Spin on the readers' words for a moment, since most sections end sooner than a sleep would take.  False: no holdout
+ * can run meanwhile, so spinning without a pause is useless. */
 static bool spin(struct gp_state *gp_state, int64_t spin_ns, bool arm)
 {
     int64_t until = plat_clock_now() + spin_ns;
@@ -104,7 +105,7 @@ static bool spin(struct gp_state *gp_state, int64_t spin_ns, bool arm)
     return true;
 }
 
-/* Under the crank: a grace period that has become too old is reported, at growing intervals. */
+/* Under the gp lock: report a grace period that is too old, at growing intervals. */
 static void report_if_old(struct gp_state *gp_state)
 {
     int64_t now = plat_clock_now();
@@ -116,10 +117,10 @@ static void report_if_old(struct gp_state *gp_state)
     gp_state->report_ns = watch_next_report(gp_state->turn->watch, gp_state->report_ns);
 }
 
-/* Ask those in the way.  A reader that was asked just now, by the scan, the other kind or for its callbacks as well,
- * may have lost the flag in an update under way: so look again behind a fence; without one the timeout of the sleep
- * asks again.  A grace period that needed no fence makes none for this either.  It ends when all who are left kept the
- * flag. */
+/* Request a report from each holdout.  A flag set just now, by the scan, by the other kind of grace period or for
+ * callbacks, may have been cleared by a concurrent update, so check again after a fence.  Without a fence the timeout
+ * of the sleep requests again; a grace period that needed no fence issues none for this either.  Ends when every
+ * remaining holdout has kept the flag. */
 static void request_reports(struct gp_state *gp_state)
 {
     poll_readers(gp_state, true);
@@ -129,8 +130,8 @@ static void request_reports(struct gp_state *gp_state)
     }
 }
 
-/* A parked task cannot be given a CPU, but whoever schedules it can run it first: its handler is told by a thread that
- * holds nothing, whenever tasks have come that the grace period waits for. */
+/* A parked task cannot be given a CPU, but its scheduler can run it first.  So notify the scheduler's handler, with no
+ * lock held, whenever tasks have arrived that the grace period waits for. */
 static void notify_of_tasks(struct gp_state *gp_state)
 {
     uint32_t came = gp_tasks_came(gp_state->gp, gp_state->kind);
@@ -141,7 +142,7 @@ static void notify_of_tasks(struct gp_state *gp_state)
         gp_state->tasks_notified = came;
 }
 
-/* Readers are in the way, and nobody has been asked yet: watch for a moment, then ask. */
+/* Spin for a moment on holdouts whose reports have not been requested, then request them. */
 static void spin_then_request(struct gp_state *gp_state, const struct turn_options *options)
 {
     int64_t spin_ns = options->never_spins ? 0 : config_now(gp_state->turn->config)->spin_us * 1000;
@@ -157,10 +158,11 @@ static void spin_then_request(struct gp_state *gp_state, const struct turn_optio
         counter_add_alone(&gp_state->slept, !options->never_sleeps);
 }
 
-/* [O9] Sleeping half; the reporter's half is turn_perform().  The futex has been read before, by advance_until().
- *  - our count first:      the reporter sees it and wakes us, or another who sleeps here and looks instead;
- *  - its clearing first:   we see the node clear and do not sleep.
- * Forbidden: we sleep AND the reporter wakes nobody.  A deadline thread never does: the timeout finds its report. */
+/* [O9] Sleeping half; the reporter's half is turn_perform().  advance_until() has read the futex before.
+ *  - Our count first:  the reporter sees our count and wakes us, or wakes another sleeper, which polls instead;
+ *  - The reporter's clearing first:  we see the node clear and do not sleep.
+ * Forbidden: we sleep AND the reporter wakes no thread.  A reporter that is a deadline thread wakes no thread: we find
+ * its report after our timeout. */
 static bool poll_before_sleep(struct gp_state *gp_state)
 {
     struct tally *sleeping = &gp_state->sleeping;
@@ -172,7 +174,7 @@ static bool poll_before_sleep(struct gp_state *gp_state)
     return true;
 }
 
-/* Begin a grace period; its scan is next.  Under the crank. */
+/* Begin a grace period; its scan is next.  Under the gp lock. */
 static void begin(struct gp_state *gp_state)
 {
     gp_state->report_ns = watch_next_report(gp_state->turn->watch, 0);
@@ -191,10 +193,10 @@ static void end(struct gp_state *gp_state, bool by_caller)
         turn_expedited_done(gp_state->turn);
 }
 
-/* What a step has come to: the grace period has ended; or go on at once; or sleep, already counted as asleep. */
+/* Outcome of a step: the grace period has ended; continue immediately; or sleep, already counted as asleep. */
 enum outcome { ENDED, AGAIN, ASLEEP };
 
-/* Under the crank, readers are in the way: ask them, or look again. */
+/* Under the gp lock, with holdouts: request reports, or poll. */
 static enum outcome request_or_poll(struct gp_state *gp_state, const struct turn_options *options)
 {
     if (gp_state->requested) {
@@ -215,15 +217,15 @@ static enum outcome request_or_poll(struct gp_state *gp_state, const struct turn
     return poll_before_sleep(gp_state) ? ENDED : ASLEEP;
 }
 
-/* Under the crank: no fence is to be had for the calling thread.  If the sandbox is its alone, the driver can still
- * fence, or those whose quiescent states do the work: so they are asked to turn the same grace period. */
+/* Under the gp lock: no fence is available to the calling thread.  If the sandbox applies to it alone, the driver can
+ * still fence, or threads whose quiescent states do the work: let them advance the same grace period. */
 static void request_driver_fence(struct gp_state *gp_state)
 {
     (void)gp_request(gp_state->gp, gp_state->kind, seq_ended(turn_seq(gp_state)));
     work_driver_wake(gp_state->turn->work, true);
 }
 
-/* Begin, or go on with what is under way, whoever began it. */
+/* Begin, or continue the grace period in progress, no matter which thread began it. */
 static enum outcome go_on(struct gp_state *gp_state, const struct turn_options *options)
 {
     enum outcome outcome = ENDED;
@@ -231,7 +233,8 @@ static enum outcome go_on(struct gp_state *gp_state, const struct turn_options *
     if (!turn_is_running(gp_state))
         begin(gp_state);
 
-    if (!try_to_scan(gp_state)) { /* again after a tick: a sandbox may allow a fence, or all have acknowledged */
+    if (!try_to_scan(gp_state)) { /* retry after a tick: a sandbox may permit a fence, or all readers have
+                                     acknowledged */
         if (options->by_caller)
             request_driver_fence(gp_state);
         tally_raise(&gp_state->sleeping);
@@ -245,7 +248,7 @@ static enum outcome go_on(struct gp_state *gp_state, const struct turn_options *
     return outcome;
 }
 
-/* Under the crank. */
+/* Take one step.  Under the gp lock. */
 static enum outcome step(struct gp_state *gp_state, const struct turn_options *options)
 {
     enum outcome outcome = go_on(gp_state, options);
@@ -294,7 +297,7 @@ void turn_gp_lock(struct gp_state *gp_state)
     work_take_long(gp_state->turn->work, turn_gp_lock_of(gp_state));
 }
 
-/* [O10] Releasing half; the waiter's is advance_until().  Waiters poll the sequence, or advance it themselves. */
+/* [O10] Releasing half; the waiter's half is advance_until().  Waiters poll the sequence, or advance it themselves. */
 void turn_gp_unlock(struct gp_state *gp_state)
 {
     struct turn *turn = gp_state->turn;
@@ -337,7 +340,7 @@ bool turn_step(struct gp_state *gp_state)
     return ended;
 }
 
-/* How long the calling thread sleeps next.  @watches: others rely on its looking once a tick. */
+/* How long the calling thread sleeps next.  @polls: other threads rely on its polling once per tick. */
 static int64_t next_pause(struct turn *turn, bool polls, int64_t previous_ns)
 {
     int64_t tick_ns = work_tick_ns(turn->work);
@@ -346,7 +349,7 @@ static int64_t next_pause(struct turn *turn, bool polls, int64_t previous_ns)
     return previous_ns < LONGEST_REST_NS ? 2 * previous_ns : previous_ns;
 }
 
-/* Under the crank: one step, and its release.  @watches: is it the calling thread that looks once a tick? */
+/* Under the gp lock: take one step and release the lock.  @polls: does the calling thread poll once per tick? */
 static enum outcome step_and_release(struct gp_state *gp_state, const struct turn_options *options, bool *polls)
 {
     enum outcome outcome = step(gp_state, options);
@@ -359,12 +362,13 @@ static enum outcome step_and_release(struct gp_state *gp_state, const struct tur
         gp_state->poller = lock_thread_id();
     *polls = plat_tid_is(gp_state->poller, lock_thread_id());
 
-    lock_release(turn_gp_lock_of(gp_state)); /* nobody is to be woken: this thread and the watcher look again */
+    lock_release(turn_gp_lock_of(gp_state)); /* no wake-up: this thread and the poller poll again */
     work_report_left(gp_state->turn->work);
     return outcome;
 }
 
-/* False: another has it, and an ordinary thread could not help him by waiting for it. */
+/* Take the gp lock for a step.  False: another thread has it, and an ordinary thread could not help by waiting for
+ * it. */
 static bool take_for_step(struct gp_state *gp_state)
 {
     if (lock_try(turn_gp_lock_of(gp_state)))
@@ -376,8 +380,8 @@ static bool take_for_step(struct gp_state *gp_state)
     return true;
 }
 
-/* A thread that serves is at it for as long as readers take; meanwhile ready callbacks may lose their owner, or their
- * daemon, or be more than one turn runs.  True: the calling thread need not wait for these readers any more. */
+/* Called while readers hold up a thread that serves.  Meanwhile ready callbacks may lose their owner or their daemon,
+ * or may exceed one batch.  True: the calling thread need not wait for these readers any more. */
 static bool serve_meanwhile(struct turn *turn, const struct turn_options *options, int64_t *served_ns)
 {
     int64_t now = options->serve ? plat_clock_now() : 0;
@@ -388,7 +392,7 @@ static bool serve_meanwhile(struct turn *turn, const struct turn_options *option
     return options->serve(turn->serve);
 }
 
-/* The calling thread leaves a grace period that is under way: another looks once a tick from now on. */
+/* The calling thread leaves a grace period in progress: make another thread poll once per tick. */
 static void stop_polling(struct gp_state *gp_state)
 {
     turn_gp_lock(gp_state);
@@ -397,19 +401,20 @@ static void stop_polling(struct gp_state *gp_state)
     turn_gp_unlock(gp_state);
 }
 
-/* Turn until the grace period of @cookie has passed, together with whoever else waits.
+/* Advance until the grace period of @cookie has passed, together with all other waiters.
  *
- * [O10] Waiter half; turn_gp_unlock() is the other.  The count is read before the crank is tried.
- *  - our attempt first:  the holder of the crank releases it later and counts, or sleeps and looks again itself; so our
- *                        sleep ends or does not begin, or the grace period has who looks after it;
- *  - its release first:  the attempt succeeds.
- * Forbidden: we sleep AND nobody holds the crank or will count. */
+ * [O10] Waiter half; the releasing half is turn_gp_unlock().  The waiter reads the event count before it tries to take
+ * the gp lock.
+ *  - Our attempt first:  the holder releases the lock later and increments the event count, so our sleep ends or does
+ *    not begin; or the holder sleeps and polls by itself, so the grace period has a poller;
+ *  - The holder's release first:  our attempt succeeds.
+ * Forbidden: we sleep AND no thread holds the lock, polls the grace period, or will increment the event count. */
 static void advance_until(struct gp_state *gp_state, uint64_t cookie, const struct turn_options *options)
 {
     struct turn *turn = gp_state->turn;
     int64_t pause_ns = 0, served_ns = options->serve ? plat_clock_now() : 0;
 
-    while (!turn_has_reached(gp_state, cookie)) { /* at most the gp under way and the next */
+    while (!turn_has_reached(gp_state, cookie)) { /* at most for the current grace period and the next */
         bool polls = false;
         if (serve_meanwhile(turn, options, &served_ns))
             return stop_polling(gp_state);
@@ -437,17 +442,18 @@ void turn_if_needed(struct gp_state *gp_state, const struct turn_options *option
         advance_until(gp_state, cookie, options);
 }
 
-/* A caller that others may keep from its CPU at any moment, in a step too, leaves the crank to the driver: whoever
- * waited for the crank would be kept waiting as long.  It wakes the driver again now and then, since a driver may not
- * have come to be.
- * [O10] It counts as a waiter, then reads the count of turns, then the sequence. */
+/* A caller that may be preempted at any moment, even within a step, leaves the gp lock to the driver; otherwise every
+ * thread that waits for the lock would be delayed as long.  The caller wakes the driver again at intervals, since the
+ * driver may not have started.
+ * [O10] The caller counts itself as a waiter, then reads the event count, then the sequence. */
 static void leave_to_driver(struct gp_state *gp_state, uint64_t cookie)
 {
     struct turn *turn = gp_state->turn;
     int64_t patience_ns = work_tick_ns(turn->work);
     gp_request(gp_state->gp, GP_NORMAL, cookie);
 
-    while (!turn_has_reached(gp_state, cookie) && work_driver_start(turn->work) == 0) { /* at most two grace periods */
+    while (!turn_has_reached(gp_state, cookie) &&
+           work_driver_start(turn->work) == 0) { /* at most for two grace periods */
         work_driver_wake(turn->work, true);
         tally_raise(&turn->driver_waiters);
         uint32_t gp_lock_releases = rtrcu_load_acquire(&turn->gp_lock_releases);

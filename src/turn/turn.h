@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Turning a grace period: its steps, by the driver and by threads that wait; the fence; expedited ones; boosting
- * readers that are in its way.
+/* Advancing grace periods: the steps, taken by the driver and by threads that wait; the heavy fence; expedited grace
+ * periods; boosting the readers that hold one up.
  *
- * Knows: the machine, threads of the library.  Must not know: who serves callbacks, and what drivers do beside it.
+ * Knows: the machine, threads of the library.  Must not know: the threads that serve callbacks, other tasks of drivers.
  *
- * Locks: a machine's crank, held for a step; it guards what the next step needs to know.
+ * Locks: each machine's gp lock, held for one step; it guards the state that the next step needs.
  */
 #ifndef RTRCU_TURN_TURN_H
 #define RTRCU_TURN_TURN_H
@@ -14,26 +14,33 @@
 struct serve;
 struct turn;
 
-/* The thread that boosts readers now: one at a time, which the nudger looks after.  Under the nudger's lock. */
+/* The thread that boosts readers now, at most one, and what the nudging worker knows about it.  Under the nudging
+ * worker's lock. */
 struct turn_boosting {
-    struct plat_tid booster; /* nobody = nobody boosts */
-    int32_t priority;        /* atomic: the highest to which readers were boosted since the nudger awoke */
-    int64_t nap_ns;          /* the nudger looks again after so long, 0 = it has to be woken */
-    uint32_t cpu;            /* atomic: where the booster began to wait, if the kernel does not tell where it runs */
-    const uint32_t *cpu_at;  /* where its CPU number is to be read, NULL = nobody boosts */
+    struct plat_tid booster; /* none = no thread boosts */
+    int32_t priority;        /* atomic: the highest priority lent to readers since the nudger woke */
+    int64_t nap_ns;          /* the nudger polls again after this time, 0 = only a wake-up ends its sleep */
+    uint32_t cpu;            /* atomic: CPU on which the booster began to wait, for kernels that do not report where
+                                it runs */
+    const uint32_t *cpu_at;  /* address of the booster's current CPU number, NULL = no thread boosts */
 };
 
-/* What this room keeps of one thread. */
+/* This room's part of one thread's slot. */
 struct turn_slot {
-    uint32_t booster;       /* atomic: thread id of the one thread that boosts its owner now, 0 = nobody */
-    uint64_t boosted_gp;    /* atomic: grace period that boosted_ns belongs to; written by the booster */
-    int64_t boosted_ns;     /* atomic: for how long it was boosted in it; likewise */
-    int64_t sampled_cpu_ns; /* CPU time that the thread had used at the last first look; under the leaf lock */
+    uint32_t booster;       /* atomic: id of the thread that boosts the owner now, 0 = none */
+    uint64_t boosted_gp;    /* atomic: the grace period to which boosted_ns belongs; written by the booster */
+    int64_t boosted_ns;     /* atomic: how long the owner was boosted in that grace period; written by the booster */
+    int64_t sampled_cpu_ns; /* CPU time that the thread had used at the last sample; under the leaf lock */
+    uint32_t boosts_of;     /* atomic: the thread whose boosts are counted below; written by the booster */
+    uint32_t boosts;        /* atomic: number of times that it was boosted; written by the booster */
 };
 
 struct turn_leaf {
     struct turn_slot slot[READER_FANOUT];
 };
+
+/* Number of times that the owner of @record, the calling thread, was boosted. */
+uint64_t turn_boosts_of(const struct reader_record *record);
 
 void turn_leaf_init(struct turn_leaf *part, struct reader_leaf *leaf);
 
@@ -43,29 +50,29 @@ static inline struct turn_slot *turn_slot(const struct reader_record *record)
     return &part->slot[reader_slot(record)];
 }
 
-/* One kind of grace period: its machine, and the threads that wait for its end and turn it meanwhile. */
+/* One kind of grace period: its machine, and the threads that wait for its end and advance it. */
 struct gp_state {
     struct turn *turn;
     struct gp *gp;
     enum gp_kind kind;
-    uint32_t event;        /* atomic: futex: counts wake-ups and releases of the crank */
-    struct tally sleeping; /* how many sleep on it or are about to */
+    uint32_t event;        /* atomic: futex: counts wake-ups and releases of the gp lock */
+    struct tally sleeping; /* threads that sleep on event or are about to */
     struct counter slept, by_caller, unfenced;
-    /* What the next step needs to know; under the crank. */
-    bool unscanned;          /* begun, and not scanned yet: for some time where no fence is to be had */
-    bool fenced;             /* its scan came behind a heavy fence */
-    bool requested;          /* those in the way have been asked to report */
-    struct plat_tid poller;  /* the thread that looks once a tick, nobody = nobody has had to wait */
-    int64_t report_ns;       /* age at which it is reported next */
-    uint32_t tasks_notified; /* arrivals of tasks that the handler was told of */
+    /* State for the next step; under the gp lock. */
+    bool unscanned;          /* begun but not scanned yet; lasts only while no fence is available */
+    bool fenced;             /* the scan followed a heavy fence */
+    bool requested;          /* the holdouts have been requested to report */
+    struct plat_tid poller;  /* the thread that polls once per tick, none = no thread has had to wait */
+    int64_t report_ns;       /* age at which the next stall report is due */
+    uint32_t tasks_notified; /* arrivals of tasks of which the handler has been notified */
 };
 
-/* The threads that wait for expedited grace periods, by the number of the end modulo 4; exp_waiters.c. */
+/* Threads that wait for expedited grace periods, indexed by the sequence number at the end, modulo 4. */
 struct turn_exp_waiters {
     uint32_t ended[4]; /* atomic: futex: counts ends */
     struct tally waiters[4];
-    uint32_t priority[4]; /* atomic: the highest that waits */
-    uint64_t notified;    /* atomic: the worker was woken for the numbers up to this; see expedited.c */
+    uint32_t priority[4]; /* atomic: the highest priority among the waiters */
+    uint64_t notified;    /* atomic: the worker has been woken for numbers up to this one; see expedited.c */
 };
 
 struct turn {
@@ -74,19 +81,19 @@ struct turn {
     struct gp *gp;
     struct watch *watch;
     struct work *work;
-    struct serve *serve;         /* constant: for turn_options.serve */
-    uint32_t gp_lock_releases;   /* atomic: futex: counts releases of the normal crank while some wait for it */
-    struct tally driver_waiters; /* callers that leave it to the driver */
+    struct serve *serve;         /* constant: passed to turn_options.serve */
+    uint32_t gp_lock_releases;   /* atomic: futex: counts releases of the normal gp lock while threads wait for one */
+    struct tally driver_waiters; /* callers that leave the work to the driver */
     struct gp_state gp_state[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
     struct turn_exp_waiters exp_waiters;
     struct turn_boosting boosting;
     struct counter boosts, boost_ns, boost_refused, boost_given_up;
     uint64_t boost_ns_max;  /* atomic */
-    int64_t boost_limit_ns; /* constant: at most so long one reader is boosted in one grace period */
+    int64_t boost_limit_ns; /* constant: limit on the boost of one reader in one grace period */
     struct counter fence_refused;
 };
 
-/* What this room tells other processes, where it lies in @type as @at. */
+/* Fields that this room shows to other processes, for a struct turn at @at of @type. */
 #define TURN_INSPECT(type, at)                                                                                         \
     INSPECT_ARRAY("drive.turning", type, at.gp_state), INSPECT_FIELD("turning.sleeping", struct gp_state, sleeping),   \
         INSPECT_FIELD("turning.slept", struct gp_state, slept),                                                        \
@@ -98,13 +105,13 @@ struct turn {
         INSPECT_FIELD("drive.boost_given_up", type, at.boost_given_up),                                                \
         INSPECT_FIELD("drive.fence_refused", type, at.fence_refused)
 
-/* ---- the beginning, fork, counters: init.c ---- */
+/* ---- initialisation, fork, counters: init.c ---- */
 
 void turn_init(struct turn *turn, const struct config *config, struct gp *gp, struct watch *watch, struct work *work,
                struct serve *serve);
-/* In a fork's child nobody waits, boosts or is boosted, and what was under way begins again. */
+/* In a fork's child: no thread waits, boosts or is boosted; an unfinished grace period restarts. */
 void turn_after_fork_child(struct turn *turn);
-/* In a torn child, whose thread may wait: its wait ends. */
+/* In a torn child whose thread may be waiting for an expedited grace period: end the wait. */
 void turn_end_waits(struct turn *turn);
 void turn_stats(const struct turn *turn, struct rtrcu_stats *stats);
 
@@ -112,10 +119,10 @@ static inline struct gp_state *turn_gp_state(struct turn *turn, enum gp_kind kin
 {
     return &turn->gp_state[kind];
 }
-/* Do what a call of a lower room returned.  A deadline thread wakes nobody. */
+/* Carry out the actions that a lower room returned.  A deadline thread wakes no thread. */
 void turn_perform(struct turn *turn, enum gp_actions actions);
 
-/* ---- its machine ---- */
+/* ---- the machine ---- */
 
 static inline struct lock *turn_gp_lock_of(struct gp_state *gp_state)
 {
@@ -150,73 +157,80 @@ static inline int64_t turn_began_ns(const struct gp_state *gp_state)
 
 void turn_gp_state_init(struct gp_state *gp_state, struct turn *turn, enum gp_kind kind);
 
-/* Wait until the grace period of @cookie has passed; take every step of it that nobody else takes. */
+/* Wait until the grace period of @cookie has passed; take each step that no other thread takes. */
 void turn_synchronize(struct gp_state *gp_state, uint64_t cookie);
-/* Value: how the calling thread waits for readers while it turns. */
+/* Value: how the calling thread waits for readers while it advances a grace period. */
 struct turn_options {
-    bool never_spins;  /* looks once a tick */
-    bool never_sleeps; /* asks at once and polls */
-    bool by_caller;    /* counted */
-    /* What it does once a tick between its steps, NULL = nothing.  True: it need not wait for the readers any more. */
+    bool never_spins;  /* polls once per tick */
+    bool never_sleeps; /* requests reports immediately, then polls */
+    bool by_caller;    /* counted as advanced by a caller */
+    /* Called once per tick between steps, NULL = nothing to do.  True: stop waiting for the readers. */
     bool (*serve)(struct serve *serve);
 };
-/* The grace period of @cookie, at once, where nobody reads and nobody turns the crank.  False: it has to be turned. */
+/* Complete the grace period of @cookie immediately if no reader is inside and the gp lock is free.  False: it must be
+ * advanced step by step. */
 bool turn_try_immediate(struct gp_state *gp_state, uint64_t cookie);
-/* Under the crank: begin and watch for a moment, or look again at what is under way.  True if it has ended. */
+/* Under the gp lock: begin and spin for a moment, or poll the grace period in progress.  True if it has ended. */
 bool turn_first(struct gp_state *gp_state);
-/* See what is needed to its end, at most one grace period that is not under way yet. */
+/* Complete the needed grace periods, beginning at most one. */
 void turn_if_needed(struct gp_state *gp_state, const struct turn_options *options);
-/* Take the crank, whose holder is boosted.  Away meanwhile. */
+/* Take the gp lock and boost its holder meanwhile.  The caller counts as asleep in the library. */
 void turn_gp_lock(struct gp_state *gp_state);
-/* By the holder of a crank that does not go on with the grace period: others may sleep until the crank is free. */
+/* Release the gp lock without advancing further; threads may be asleep until it is free. */
 void turn_gp_unlock(struct gp_state *gp_state);
-/* One step, if the crank is free: begin a grace period that is needed, or look at the one under way.  Waits for nobody.
- * True if one ended. */
+/* Take one step if the gp lock is free: begin a needed grace period, or poll the one in progress.  Never waits. True if
+ * a grace period ended. */
 bool turn_step(struct gp_state *gp_state);
 
-/* In a fork's child nobody waits, and what was under way begins again. */
+/* In a fork's child: no thread waits; an unfinished grace period restarts. */
 void turn_gp_state_after_fork_child(struct gp_state *gp_state);
 
 /* ---- the heavy fence: fence.c ---- */
 
-/* A heavy fence, by whatever still works; false: none does, try again later. */
+/* Issue a heavy fence by any means that still works.  False: none works now; try again later. */
 bool turn_fence(struct turn *turn);
 
 /* ---- expedited grace periods: expedited.c ---- */
 
-/* Wait for the expedited grace period of @cookie: the caller turns its first step, a worker the rest. */
+/* Wait for the expedited grace period of @cookie: the caller takes the first step, the worker the others. */
 void turn_synchronize_expedited(struct turn *turn, uint64_t cookie);
-/* Have it happen; does not wait. */
+/* turn_expedited_prepare() creates the worker and the threads that boost, so that the first wait need not; called by a
+ * real-time thread.  turn_start_expedited() requests the grace period of @cookie and does not wait. */
+void turn_expedited_prepare(struct turn *turn);
 void turn_start_expedited(struct turn *turn, uint64_t cookie);
-/* Is one asked for that nobody turns: there is no worker, or it was not told? */
+/* Is an expedited grace period requested that no thread will advance, since no worker exists or the worker was not
+ * woken? */
 bool turn_expedited_is_left(struct turn *turn);
-/* If so: make the worker and tell it; or turn it here, to its end if the calling thread is the driver, with @serve as
- * in its options. */
+/* If turn_expedited_is_left(): start the worker and wake it.  If the driver has no worker, advance here to the end;
+ * @serve as in turn_options. */
 void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve));
 
 /* ---- threads that wait for them: exp_waiters.c ---- */
 
-/* One has ended: wake the threads that wait for its number. */
+/* An expedited grace period has ended: wake the threads that wait for its number. */
 void turn_expedited_done(struct turn *turn);
-/* Wait until the grace period of @cookie has ended; another thread turns it. */
+/* Wait until another thread has completed the grace period of @cookie. */
 void turn_expedited_wait(struct turn *turn, uint64_t cookie);
-/* A thread of @priority waits for the number of @cookie. */
+/* Record that a thread of @priority waits for the grace period of @cookie. */
 void turn_expedited_raise(struct turn *turn, uint64_t cookie, uint32_t priority);
-/* At the start, and in a fork's child: no thread waits. */
+/* At initialisation and in a fork's child: no thread waits. */
 void turn_exp_waiters_init(struct turn *turn);
-/* The priority at which expedited grace periods are turned now: the worker's own, or the highest of the threads that
- * wait; 0 = ordinary. */
+/* The priority at which expedited grace periods must be advanced now: the worker's own, or the highest among the
+ * waiters; 0 = ordinary. */
 int turn_expedited_priority(struct turn *turn);
 extern const struct work_job turn_job_expedited;
 
 /* ---- boosting: boost.c ---- */
 
-/* Should readers of this grace period be boosted by now? */
+/* Is this grace period old enough to boost its holdouts? */
 bool turn_boost_is_due(struct gp_state *gp_state);
-/* Have the boost worker boost the readers in the way that stand still, for about a tick.  Does not wait. */
+/* Have the boost worker boost the holdouts that do not run, for about a tick.  Does not wait. */
 void turn_boost(struct gp_state *gp_state);
-/* The calling thread, if it is a real-time thread no lower than the worker, boosts them to its own priority, each for a
- * slice at most.  False: it may not, another boosts, or a slice ran out: the worker is needed. */
+/* turn_helper_priority() is the initial priority of a helper of expedited grace periods whose creator has priority
+ * @creator. turn_boost_here(): if the calling thread is real-time and no lower than the boost worker, boost the
+ * holdouts to its own priority, each for at most one slice.  False: not permitted, another thread boosts, or a slice
+ * ran out, so the worker is needed. */
+int turn_helper_priority(const struct rtrcu_config *config, int creator);
 bool turn_boost_here(struct gp_state *gp_state);
 extern const struct work_job turn_job_boost, turn_job_nudge;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waiting for callbacks, and polled cookies.
+/* rcu_barrier() of a flavour, and its polled cookies.
  *
  * tested by: test/dropin/servers.c
  */
@@ -12,11 +12,11 @@ struct marker {
     struct waiting *waiting;
 };
 
-/* What one rcu_barrier() waits for.  Not on the stack of its caller, since a fork's child may have the markers in its
- * queues and no such caller: there this memory is never given back. */
+/* State of one rcu_barrier().  Not on the caller's stack: a fork's child may have the markers in its queues, but not
+ * the caller.  Such a child never frees it. */
 struct waiting {
-    uint32_t left;  /* atomic: futex: markers that have not been reached */
-    uint32_t users; /* atomic: those, and the caller */
+    uint32_t left;  /* atomic: futex: markers not reached yet */
+    uint32_t users; /* atomic: these markers, and the caller */
     struct marker marker[];
 };
 
@@ -34,7 +34,7 @@ static void reached(struct rcu_head *head)
     put_waiting(waiting);
 }
 
-/* Under the lock. */
+/* Number of servers.  Under the lock. */
 static uint32_t count_servers(const struct rtrcu_adopted *adopted)
 {
     uint32_t count = 0;
@@ -43,7 +43,7 @@ static uint32_t count_servers(const struct rtrcu_adopted *adopted)
     return count;
 }
 
-/* Under the lock.  Behind what each server has: one marker each. */
+/* Append one marker to each server's queue.  Under the lock. */
 static void queue_markers(struct rtrcu_adopted *adopted, struct waiting *waiting)
 {
     struct marker *marker = waiting->marker;
@@ -54,7 +54,8 @@ static void queue_markers(struct rtrcu_adopted *adopted, struct waiting *waiting
     }
 }
 
-/* @waiting has room for so many servers; NULL: for none.  How many there are; if more, nothing is queued. */
+/* Queue markers if @waiting has room for all servers; NULL: it has none.  Returns the number of servers; if it exceeds
+ * the room, nothing is queued. */
 static uint32_t mark(struct rtrcu_adopted *adopted, struct waiting *waiting, uint32_t room)
 {
     lock_acquire(&adopted->servers_lock);
@@ -73,7 +74,7 @@ static struct waiting *mark_all(struct rtrcu_adopted *adopted)
 {
     struct waiting *waiting = NULL;
     uint32_t room = 0, count;
-    while ((count = mark(adopted, waiting, room)) > room || !waiting) { /* ends when there is memory for as many */
+    while ((count = mark(adopted, waiting, room)) > room || !waiting) { /* ends when memory suffices */
         free(waiting);
         room = 2 * count;
         waiting = malloc(sizeof(*waiting) + room * sizeof(struct marker));
@@ -83,7 +84,8 @@ static struct waiting *mark_all(struct rtrcu_adopted *adopted)
     return waiting;
 }
 
-/* Under the lock, so that none is freed meanwhile.  True: all have their thread. */
+/* Wake all servers, and create threads for those that have none.  Under the lock, so that no server is freed meanwhile.
+ * True: all have a thread. */
 static bool urge_all(struct rtrcu_adopted *adopted)
 {
     bool all_run = true;
@@ -99,8 +101,8 @@ static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
     struct urcu_late late = urcu_late_begin(adopted, "rcu_barrier");
     uint32_t left;
 
-    while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers come to their markers */
-        bool all_run = urge_all(adopted);                      /* in a fork's child they have to be made */
+    while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers reach their markers */
+        bool all_run = urge_all(adopted);                      /* in a fork's child the threads must be created */
         urcu_sleep_on(adopted, &waiting->left, left, all_run ? WORK_PATIENCE_NS : urcu_tick_ns(adopted));
         urcu_report_if_late(adopted, &late, NULL);
     }
@@ -115,7 +117,7 @@ void urcu_barrier(struct rtrcu_adopted *adopted)
     tally_raise(&adopted->barriers);
     struct waiting *waiting = mark_all(adopted);
     wait_for(adopted, waiting);
-    tally_lower_if_raised(&adopted->barriers); /* a fork's child has none */
+    tally_lower_if_raised(&adopted->barriers); /* a fork's child has reset it */
     put_waiting(waiting);
     urcu_wait_end(adopted, was_online);
 }
@@ -127,7 +129,7 @@ uint64_t urcu_start_poll(struct rtrcu_adopted *adopted)
     uint64_t cookie = urcu_snap(adopted), before = rtrcu_load_relaxed(&adopted->wanted);
 
     while (seq_before(before, cookie) && !rtrcu_compare_exchange(&adopted->wanted, &before, cookie))
-        ; /* ends when it is no earlier */
+        ; /* ends when the stored cookie is no earlier than ours */
 
     (void)urcu_server_urge(&adopted->ordinary);
     return cookie;
@@ -139,8 +141,8 @@ bool urcu_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie)
         return true;
     if (rtrcu_load_relaxed(&adopted->ordinary.state) == WORK_NONE && !urcu_server_start(&adopted->ordinary))
         complain(&adopted->unserved_polls,
-                 "rtrcu: %s: thread %u: poll_state_synchronize_rcu(): no thread can be made that turns the grace period"
-                 " (error %d); raise RLIMIT_NPROC, or the limit of memory",
+                 "rtrcu: %s: thread %u: poll_state_synchronize_rcu(): no thread can be created that advances the grace"
+                 " period (error %d); raise RLIMIT_NPROC, or the limit of memory",
                  adopted->flavour.name, lock_thread_number(), -rtrcu_load_relaxed(&adopted->ordinary.refused));
     return false;
 }

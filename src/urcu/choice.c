@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which server a call_rcu() is for: the thread's choice, its CPU's, or the default one.
+/* The choice of the server that a call_rcu() uses: the thread's, its CPU's, or the default one.
  *
  * tested by: test/dropin/servers.c
  */
@@ -20,20 +20,20 @@ struct adopt_server *urcu_server_in_use(struct rtrcu_adopted *adopted)
     return in_use(adopted, true);
 }
 
-/* Grace periods wait for the calling thread: it is a reader that is registered, and inside. */
+/* Do grace periods wait for the calling thread: is it registered, and inside? */
 static bool is_waited_for(const struct rtrcu_adopted *adopted)
 {
     const struct rtrcu_adopted_reader *self = urcu_self(adopted);
     return self && self->record && urcu_is_inside(adopted, rtrcu_load_relaxed(&self->word));
 }
 
-/* A CPU's server is freed behind a grace period: for whoever none waits, it may be gone before it is queued to. */
+/* A CPU's server is freed after a grace period, so a thread that no grace period waits for must not queue to it. */
 void urcu_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func)
 {
     urcu_server_call(in_use(adopted, is_waited_for(adopted)), head, func);
 }
 
-/* @server in @before's place, and the count of CPUs that have one.  False: another is there. */
+/* Replace @before by @server, and update the count of CPUs that have one.  False: the CPU has another server by now. */
 static bool change(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *before, struct adopt_server *server)
 {
     bool changed = rtrcu_compare_exchange(&adopted->of_cpu[cpu], &before, server);
@@ -42,7 +42,8 @@ static bool change(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *
     return changed;
 }
 
-/* Whoever takes it out alone may free it.  NULL: the CPU has none, or another thread was faster. */
+/* Remove the server of @cpu.  Only the thread that removes it may free it.  NULL: the CPU has none, or another thread
+ * was faster. */
 static struct adopt_server *take_from_cpu(struct rtrcu_adopted *adopted, int cpu)
 {
     struct adopt_server *server = rtrcu_load_acquire(&adopted->of_cpu[cpu]);
@@ -62,7 +63,8 @@ int urcu_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_ser
     return change(adopted, cpu, NULL, server) ? 0 : -EEXIST;
 }
 
-/* Another thread was faster, and the CPU has one.  A barrier may have marked this one, so that it waits for readers. */
+/* Free a server that is not needed: another thread was faster, and the CPU has one.  A barrier may have put a marker
+ * into this one, so the calling thread waits for readers. */
 static void free_spare(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     bool was_online = urcu_wait_begin(adopted, "create_all_cpu_call_rcu_data");
@@ -85,7 +87,8 @@ int urcu_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
     return 0;
 }
 
-/* Whoever is about to queue to one has found it inside a section, which is not over yet. */
+/* A thread looks its server up inside a read-side section and queues before the section ends: freeing waits for a grace
+ * period. */
 void urcu_servers_free_all(struct rtrcu_adopted *adopted)
 {
     struct adopt_server *gone[PLAT_CPU_MAX];

@@ -7,14 +7,14 @@
 
 #include "urcu/urcu.h"
 
-/* ---- draining by a thread that calls ---- */
+/* ---- draining in the calling thread ---- */
 
 static bool drains_here(const struct rtrcu_adopted *adopted)
 {
     return rtrcu_load_relaxed(&adopted->drainer) == lock_thread_number();
 }
 
-/* [O10] As advance_until(); urcu_drain_release() is the other half. */
+/* [O10] Waiter half, as advance_until(); the releasing half is urcu_drain_release(). */
 static void claim(struct rtrcu_adopted *adopted, const char *call)
 {
     uint32_t drainer;
@@ -22,7 +22,7 @@ static void claim(struct rtrcu_adopted *adopted, const char *call)
         return;
 
     struct urcu_late late = urcu_late_begin(adopted, call);
-    while (!urcu_drain_claim(adopted, &drainer)) { /* ends when the functions of each drainer before have returned */
+    while (!urcu_drain_claim(adopted, &drainer)) { /* ends when the functions of each earlier drainer have returned */
         tally_raise(&adopted->drain_waiters);
         urcu_sleep_on(adopted, &adopted->drainer, drainer, WORK_PATIENCE_NS);
         (void)tally_lower(&adopted->drain_waiters);
@@ -36,15 +36,15 @@ static void end(struct rtrcu_adopted **adopted)
         urcu_server_wake(&(*adopted)->ordinary);
 }
 
-/* A function may end its thread, or throw. */
+/* Run the functions of this pass, then release the drain: by a cleanup, since one may throw or end the thread. */
 static void run_noted(struct rtrcu_adopted *claimed)
 {
     struct rtrcu_adopted *adopted __attribute__((cleanup(end))) = claimed;
-    while (urcu_drain_one(adopted)) /* ends with the last one that was noted */
+    while (urcu_drain_one(adopted)) /* ends with the last function counted for this pass */
         ;
 }
 
-/* The rings from @first to before @end; with @if_full, unless @first has room meanwhile. */
+/* Drain the rings from @first to before @end; with @if_full, stop if @first has room meanwhile. */
 static void drain(struct rtrcu_adopted *adopted, struct adopt_ring *first, struct adopt_ring *end, bool if_full,
                   const char *call)
 {
@@ -57,7 +57,7 @@ static void drain(struct rtrcu_adopted *adopted, struct adopt_ring *first, struc
     run_noted(adopted);
 }
 
-/* ---- threads that defer ---- */
+/* ---- deferring ---- */
 
 /* [O8] As urcu_server_call(): the push is visible before the flag is read. */
 static void wake_server(struct rtrcu_adopted *adopted)
@@ -69,7 +69,7 @@ static void wake_server(struct rtrcu_adopted *adopted)
         urcu_server_wake(&adopted->ordinary);
 }
 
-/* A callback of the default server: for a function that no ring has room for. */
+/* A callback of the default server, for a function that no ring has room for. */
 struct apart {
     struct rcu_head head;
     struct rtrcu_adopted *adopted;
@@ -86,7 +86,8 @@ static void run_apart(struct rcu_head *head)
     rtrcu_fetch_add(&adopted->apart, (uint32_t)-1);
 }
 
-/* Not in the order of the ring.  Without memory for it the caller waits. */
+/* Queue the function outside the ring's order.  Without memory for the callback the caller waits for a grace period and
+ * runs it. */
 static void defer_apart(struct rtrcu_adopted *adopted, struct urcu_deferred deferred)
 {
     struct apart *apart = malloc(sizeof(*apart));
@@ -101,7 +102,7 @@ static void defer_apart(struct rtrcu_adopted *adopted, struct urcu_deferred defe
     urcu_drain_run(deferred);
 }
 
-/* Run what is in the calling thread's ring.  False: not here. */
+/* Run the functions in the calling thread's ring.  False: it must not run them here. */
 static bool make_room(struct rtrcu_adopted *adopted, struct adopt_ring *ring)
 {
     if (drains_here(adopted))
@@ -135,7 +136,7 @@ void urcu_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p)
         defer_apart(adopted, deferred);
 }
 
-/* ---- threads that wait for deferred functions ---- */
+/* ---- waiting for deferred functions ---- */
 
 static bool may_drain(struct rtrcu_adopted *adopted, const char *call)
 {

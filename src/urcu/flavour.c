@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The flavours of the process: their list, and the beginning of one.
+/* The flavours of the process: their list, and initialisation of one.
  *
  * tested by: test/dropin/together.c
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: servers pause between callbacks, short locks are held across it; in the child its one thread is the only
- * reader, and servers' threads are made again when they are needed.
+/* Fork: servers pause between callbacks, and short locks are held across it.  In the child, its one thread is the only
+ * reader, and servers' threads are created again when needed.
  *
  * tested by: test/dropin/forking.c
  */
@@ -11,7 +11,7 @@ static struct rtrcu_adopted *first(struct urcu *all)
     return rtrcu_load_acquire(&all->first);
 }
 
-/* Is a server inside a batch, other than the one whose thread calls? */
+/* Is a server inside a batch, other than that of the calling thread? */
 static bool others_serve(void *flavour)
 {
     struct rtrcu_adopted *adopted = flavour;
@@ -35,7 +35,7 @@ void urcu_pause(struct urcu *all)
         (void)work_pause_wait(all->work, &all->pause, until, others_serve, adopted);
 }
 
-/* Not more often than urcu_pause(): the program's calls around a fork may come without their partner. */
+/* Called at most as often as urcu_pause(): a program may call one of its fork functions without the other. */
 void urcu_resume(struct urcu *all)
 {
     work_pause_end(&all->pause);
@@ -49,7 +49,7 @@ void urcu_before_fork(struct urcu *all)
         lock_acquire_same_rank(&adopted->words_lock);
 }
 
-/* The one that was taken first is released last. */
+/* Release the locks in reverse order of acquisition. */
 static void release_from(struct rtrcu_adopted *adopted, bool words)
 {
     if (!adopted)
@@ -64,7 +64,7 @@ void urcu_after_fork_parent(struct urcu *all)
     release_from(first(all), false);
 }
 
-/* Whose thread is not there is no reader. */
+/* A thread that does not exist in the child is no reader. */
 static void forget_readers(struct rtrcu_adopted *adopted)
 {
     const struct rtrcu_adopted_reader *self = urcu_self(adopted);
@@ -87,15 +87,16 @@ static void forget_readers(struct rtrcu_adopted *adopted)
     adopted->holdouts = 0;
 }
 
-/* By its own thread.  Not in a handler that came between two callbacks, or before one was taken out of the batch. */
+/* Is the server's own thread, which calls this, inside a callback?  False in a handler between two callbacks, or before
+ * one was taken out of the batch. */
 static bool is_in_callback(const struct adopt_server *server)
 {
     return rtrcu_load_relaxed(&server->started) != rtrcu_load_relaxed(&server->invoked) &&
            rtrcu_load_relaxed(&server->running) != cbchain_first(&server->batch);
 }
 
-/* The forking thread may be a server's own, in a callback: it goes on as one.  Not if it has ended as such and forks in
- * a destructor. */
+/* The forking thread may be a server's own, in a callback, and continues as the server.  Not if it has ended as such
+ * and forks in a destructor. */
 static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *server, struct plat_tid old_thread_id)
 {
     bool survives = !plat_tid_is_nobody(old_thread_id) &&
@@ -118,7 +119,7 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
     server->joined_by_program = false;
     (void)cbqueue_repair(&server->queue);
     cbchain_repair(&server->batch);
-    /* What is left, and the callback in which the calling thread forks. */
+    /* The remaining callbacks, and the one in which the calling thread forks. */
     uint64_t left = cbchain_count(&server->batch) + (survives && is_in_callback(server));
     adopted->lost_at_fork += cbqueue_recount_after_fork(&server->queue, rtrcu_load_relaxed(&server->invoked), left);
 }
@@ -129,7 +130,7 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
     lock_reset(&adopted->words_lock);
     lock_reset(&adopted->servers_lock);
 
-    /* The grace period under way begins again: its cookie is still ahead. */
+    /* Undo the begin of the grace period in progress, if any: its cookie has not been reached. */
     rtrcu_fetch_and(&adopted->seq, ~SEQ_STATE_MASK);
     tally_reset(&adopted->waiters);
     tally_reset(&adopted->barriers);
@@ -152,13 +153,7 @@ void urcu_after_fork_child(struct urcu *all, struct plat_tid old_thread_id)
         begin_anew(adopted, old_thread_id);
 }
 
-void urcu_end_waits(struct urcu *all)
-{
-    for (struct rtrcu_adopted *adopted = first(all); adopted; adopted = adopted->next)
-        lock_reset(&adopted->gp_lock);
-}
-
-/* ---- the program's own calls ---- */
+/* ---- calls of the program ---- */
 
 static struct rtrcu_fork_hooks *hooks_of(struct rtrcu_adopted *adopted)
 {
@@ -182,7 +177,8 @@ void urcu_fork_begins(struct rtrcu_adopted *adopted)
         run_hook(hooks->before_fork, hooks->priv);
 }
 
-/* In the child pthread_atfork() has resumed the servers already, and those whose callbacks wait have no thread yet. */
+/* In the child pthread_atfork() has resumed the servers already, and servers with waiting callbacks have no thread
+ * yet. */
 void urcu_fork_ends(struct rtrcu_adopted *adopted, bool child)
 {
     const struct rtrcu_fork_hooks *hooks = hooks_of(adopted);
@@ -201,7 +197,7 @@ void urcu_fork_ends(struct rtrcu_adopted *adopted, bool child)
         (void)urcu_server_start(server);
 }
 
-/* One pair for all hash tables: a copy that registers it again is counted. */
+/* One pair for all hash tables: further registrations of the same pair are counted. */
 void urcu_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add)
 {
     lock_acquire(&adopted->servers_lock);

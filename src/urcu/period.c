@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One grace period of an adopted flavour, turned by the threads that wait for it.
+/* One grace period of an adopted flavour, advanced by the threads that wait for it.
  *
  * tested by: test/explore/scenarios/adopted.cc, test/dropin/readers.c
  */
@@ -7,9 +7,9 @@
 
 /* Polls per clock reading while spinning. */
 #define POLLS_A_CLOCK 8
-/* A thread that sleeps until readers wake it looks all the same after so long, later and later. */
+/* Longest pause of a thread that sleeps until readers wake it; its pauses grow up to this. */
 #define LONGEST_SLEEP_NS 100000000
-/* Where readers never wake anybody, the first look and the last. */
+/* First and last pause where readers never wake a waiter. */
 #define FIRST_NAP_NS 50000
 #define LONGEST_NAP_NS 10000000
 #define WAKE_ME UINT32_MAX
@@ -32,8 +32,8 @@ bool urcu_reached(const struct rtrcu_adopted *adopted, uint64_t cookie)
 
 /* ---- fences ---- */
 
-/* The kernel refuses it from now on: readers are told to fence, and a visit to every CPU lets each of them see it.  It
- * is the fence of this grace period, too. */
+/* Fence after the kernel began to refuse membarrier(): make readers fence, and visit every CPU, so that each reader
+ * sees that.  The visit is also the fence of this grace period. */
 static bool fence_by_visit(struct rtrcu_adopted *adopted)
 {
     adopted->unconfirmed = true;
@@ -63,10 +63,10 @@ static bool urcu_fence(struct rtrcu_adopted *adopted)
     return plat_fence_heavy() == 0 || fence_by_visit(adopted);
 }
 
-/* Until one is had: a sandbox may be the calling thread's alone, and another take its place. */
+/* Retry until there is a fence: a sandbox may apply to the calling thread alone, and another may take its place. */
 static void fence_surely(struct rtrcu_adopted *adopted)
 {
-    while (!urcu_fence(adopted)) { /* ends when the kernel allows one, if ever: the report says so */
+    while (!urcu_fence(adopted)) { /* ends when the kernel permits a fence, if ever: the report names the cause */
         urcu_report_if_old(adopted, false);
         urcu_sleep_on(adopted, &adopted->nap, 0, urcu_tick_ns(adopted));
     }
@@ -74,11 +74,11 @@ static void fence_surely(struct rtrcu_adopted *adopted)
 
 /* ---- the readers ---- */
 
-/* [O24] The scan's half, behind the fence of the begin; the reader's is the lock that programs have compiled in: it
- * stores the word, then loads pointers.
- *  - the word first:   the fence makes it visible, and the reader owes;
- *  - the fence first:  the section's loads come behind it, and find what was unlinked gone.
- * Forbidden: the word is seen outside AND the section reads an old pointer.  Newcomers: publish() */
+/* [O24] Scan half, after the fence of the begin; the reader's half is the lock compiled into programs: the reader
+ * stores its word, then loads pointers.
+ *  - The reader's word first:  our fence makes the word visible, and the reader is a holdout;
+ *  - Our fence first:  the section's loads follow our fence, and find no unlinked object.
+ * Forbidden: the scan sees the reader outside AND the section reads an old pointer.  New readers: publish() */
 static uint32_t urcu_scan(struct rtrcu_adopted *adopted)
 {
     struct urcu_chunk *chunk = NULL;
@@ -98,9 +98,9 @@ static uint32_t urcu_scan(struct rtrcu_adopted *adopted)
     return holdouts;
 }
 
-/* [O17] Behind the scan alone: a section that is seen with the generation of the step would be waited for although it
- * began behind the fence, and so would the next ones, which have the same.  urcu_passed() compares with what was
- * seen. */
+/* [O17] Stepping half; urcu_passed() compares a reader's word with the word that the scan saw.  The step follows the
+ * scan.  If the step came first, the scan could see a section that began after the fence, with the new generation; the
+ * grace period would wait for that section, and for later sections with the same generation. */
 static void urcu_step(struct rtrcu_adopted *adopted)
 {
     uint64_t *generation = adopted->flavour.generation;
@@ -108,13 +108,14 @@ static void urcu_step(struct rtrcu_adopted *adopted)
     rtrcu_store_release(generation, rtrcu_load_relaxed(generation) + adopted->kind->step);
 }
 
-/* [O17] Has the section that was seen ended?
- *  - the word is outside:  so it has; its accesses lie behind the acquire, or the fence of urcu_end();
- *  - the word is another:  it was stored behind the scan's load.  Had it been stored before the begin's fence, the
- *                          scan had seen it; so the section of it loads its pointers behind that fence.
- * A word that is the same may be of a later section, whose owner had loaded the generation before the step: it ends
- * too, and the next one loads the step.
- * Forbidden: passed, AND the section that was seen reads on; or a newer section that never passes. */
+/* [O17] True if the section that the scan saw has ended.  The other halves are urcu_step() and urcu_end().
+ *  - The word is outside:  that section has ended; its accesses precede our acquire, or the fence of urcu_end();
+ *  - The word differs from the one seen:  the reader stored the new word after the scan's load.  Had the reader stored
+ *    the new word before the begin's fence, the scan would have seen that word; so the section of the new word loads
+ *    pointers after that fence.
+ * An equal word may belong to a later section, whose owner had loaded the generation before the step: that section ends
+ * too, and the owner's next section loads the new generation.
+ * Forbidden: the reader counts as passed AND the section that the scan saw reads on; or a newer one never passes. */
 static bool urcu_passed(struct rtrcu_adopted *adopted, const struct adopt_record *record)
 {
     invariant("INV-AD2", lock_is_mine(&adopted->words_lock));
@@ -123,7 +124,7 @@ static bool urcu_passed(struct rtrcu_adopted *adopted, const struct adopt_record
     return !urcu_is_inside(adopted, word) || ((word ^ record->seen) & adopted->kind->section);
 }
 
-/* How many still owe. */
+/* Returns the number of remaining holdouts. */
 static uint32_t poll_readers(struct rtrcu_adopted *adopted)
 {
     struct urcu_chunk *chunk = NULL;
@@ -142,7 +143,7 @@ static uint32_t poll_readers(struct rtrcu_adopted *adopted)
     return holdouts;
 }
 
-/* Those who owe look at their block alone. */
+/* Make the holdouts wake this thread; each reader checks its own block only. */
 static void ask_to_be_woken(struct rtrcu_adopted *adopted)
 {
     struct urcu_chunk *chunk = NULL;
@@ -170,10 +171,10 @@ static bool spin(struct rtrcu_adopted *adopted)
     return poll_readers(adopted) == 0;
 }
 
-/* [O18] The sleeper's half; the reader's half is the unlock that programs have compiled in, and urcu_offline(): it
- * stores the word, then looks at the futex.
- *  - the futex first:  the reader sees it, and wakes us; the kernel looks at it once more when we go to sleep;
- *  - the word first:   the fence makes it visible, and the look behind it finds the reader gone.
+/* [O18] Sleeper half; the reader's half is the unlock compiled into programs, and urcu_offline(): the reader stores its
+ * word, then reads the futex.
+ *  - Our futex first:  the reader sees the futex, and wakes us; the kernel reads the futex again before we sleep;
+ *  - The reader's word first:  our fence makes the word visible, and the poll after our fence finds the reader outside.
  * Forbidden: we sleep AND the reader that we wait for has left without waking us. */
 static bool urcu_sleep(struct rtrcu_adopted *adopted, int64_t timeout_ns)
 {
@@ -221,9 +222,10 @@ static void wait_for_readers(struct rtrcu_adopted *adopted)
     }
 }
 
-/* ---- the crank ---- */
+/* ---- advancing ---- */
 
-/* [O2] The begin: the number is odd before the fence, so who takes a cookie from here on waits for the next one. */
+/* [O2] The begin: the number is odd before the fence, so a cookie taken from here on is that of the next grace
+ * period. */
 static void begin(struct rtrcu_adopted *adopted)
 {
     adopted->began_ns = plat_clock_now();
@@ -232,8 +234,8 @@ static void begin(struct rtrcu_adopted *adopted)
     rtrcu_fence_full();
 }
 
-/* [O4] [O17] Where a store may be seen before loads that stand in front of it are done, readers with light fences have
- * to be reached once more: their sections' loads are done behind this. */
+/* [O4] [O17] Where a store may become visible before earlier loads are done, readers with light fences must be reached
+ * once more: the loads of their sections are done after this. */
 static void urcu_end(struct rtrcu_adopted *adopted)
 {
     if (RTRCU_STORES_PASS_LOADS)
@@ -271,7 +273,8 @@ static void release(struct rtrcu_adopted *adopted)
         plat_futex_wake(&adopted->event, INT32_MAX);
 }
 
-/* A real-time thread boosts the holder. */
+/* Take the gp lock.  False: another thread has it, and this thread is not real-time; a real-time thread boosts the
+ * holder. */
 static bool take_gp_lock(struct rtrcu_adopted *adopted)
 {
     if (lock_try(&adopted->gp_lock))
@@ -285,7 +288,7 @@ static bool take_gp_lock(struct rtrcu_adopted *adopted)
 /* [O10] As advance_until(). */
 void urcu_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
 {
-    while (!urcu_reached(adopted, cookie)) { /* at most the one under way and the next */
+    while (!urcu_reached(adopted, cookie)) { /* at most for the current grace period and the next */
         uint32_t event = rtrcu_load_acquire(&adopted->event);
 
         if (take_gp_lock(adopted)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* An adopted flavour's grace period that does not end, the readers in its way; calls that wait for callbacks.
+/* Reports of an adopted flavour: a grace period that does not end, with its holdouts; calls that wait for callbacks.
  *
  * tested by: test/dropin/stopped.c, test/dropin/late.c
  */
@@ -7,13 +7,13 @@
 
 #define NAMED 8
 
-/* Value: what is said of one reader. */
+/* Value: one reader in a report. */
 struct named {
     struct plat_tid thread;
     uint64_t word;
 };
 
-/* How many owe; the first of them. */
+/* Number of holdouts, and the first of them. */
 static uint32_t gather(struct rtrcu_adopted *adopted, struct named *named)
 {
     struct urcu_chunk *chunk = NULL;
@@ -61,13 +61,13 @@ void urcu_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
     rtrcu_fetch_add(&adopted->stalls, 1);
 
     if (!fenced) {
-        plat_print("rtrcu: %s: grace periods stand still: the kernel refuses membarrier() and visits to other CPUs\n",
+        plat_print("rtrcu: %s: grace periods cannot end: the kernel refuses membarrier() and visits to other CPUs\n",
                    adopted->flavour.name);
         return;
     }
 
     uint32_t count = gather(adopted, named);
-    plat_print("rtrcu: %s: a grace period waits since %lld ms for %u reader%s\n", adopted->flavour.name,
+    plat_print("rtrcu: %s: a grace period has waited %lld ms for %u reader%s\n", adopted->flavour.name,
                (long long)(age_ns / 1000000), count, count == 1 ? "" : "s");
     for (uint32_t i = 0; i < count && i < NAMED; i++)
         say(adopted, &named[i]);
@@ -75,12 +75,12 @@ void urcu_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
 
 /* ---- calls that wait for callbacks ---- */
 
-/* Value: what is said of one server. */
+/* Value: one server in a report. */
 struct named_server {
     uint64_t left;          /* callbacks that have not returned */
-    struct plat_tid thread; /* nobody = it has none */
+    struct plat_tid thread; /* none = it has no thread */
     int32_t refused;
-    uintptr_t function; /* 0 = it runs none */
+    uintptr_t function; /* the thread that runs callbacks, none = it has no thread */
 };
 
 /* Under the lock. */
@@ -126,7 +126,7 @@ static void say_server(const struct named_server *named)
 
     if (plat_tid_is_nobody(named->thread)) {
         plat_print("rtrcu:   for %llu callbacks of a handle without a thread: %s (error %d)%s\n",
-                   (unsigned long long)named->left, named->refused ? "no thread can be made" : "none is made yet",
+                   (unsigned long long)named->left, named->refused ? "no thread can be created" : "none is created yet",
                    -named->refused, named->refused ? "; raise RLIMIT_NPROC, or the limit of memory" : "");
         return;
     }
@@ -146,7 +146,7 @@ struct urcu_late urcu_late_begin(const struct rtrcu_adopted *adopted, const char
         .call = call, .began_ns = plat_clock_now(), .report_ns = watch_next_report(adopted->all->watch, 0)};
 }
 
-/* Its age in milliseconds, if it is to be reported now; else -1. */
+/* Age in milliseconds, if a report is due; else -1. */
 static long long late_ms(struct rtrcu_adopted *adopted, struct urcu_late *late)
 {
     int64_t age_ns = plat_clock_now() - late->began_ns;
@@ -169,7 +169,7 @@ void urcu_report_if_late(struct rtrcu_adopted *adopted, struct urcu_late *late, 
     for (uint32_t i = 0; i < count && i < NAMED; i++)
         say_server(&named[i]);
     if (count > NAMED)
-        plat_print("rtrcu:   and for those of %u handles more\n", count - NAMED);
+        plat_print("rtrcu:   and for callbacks of %u more servers\n", count - NAMED);
 }
 
 void urcu_report_drainer_if_late(struct rtrcu_adopted *adopted, struct urcu_late *late, struct plat_tid drainer)
@@ -188,9 +188,9 @@ void urcu_report_drainer_if_late(struct rtrcu_adopted *adopted, struct urcu_late
                running ? "or has just run the function at " : "", function);
 }
 
-/* ---- counters ---- */
+/* ---- statistics ---- */
 
-/* When the oldest callback that has not returned was queued; 0: not known, or there is none. */
+/* When the oldest callback that has not returned was queued; 0: unknown, or there is none. */
 static int64_t oldest_of(const struct adopt_server *server)
 {
     int64_t batch_ns = rtrcu_load_relaxed(&server->batch_ns);
@@ -247,16 +247,18 @@ void urcu_print(struct rtrcu_adopted *adopted)
 {
     struct rtrcu_stats stats = {0};
     urcu_stats(adopted, &stats);
-    plat_print("rtrcu: %s: %llu grace periods, %llu of them waited for readers, the longest %llu us, %llu stalls said;"
-               " %llu callbacks queued, %llu run, %llu queued above qmax, %llu waited there, lifted %llu times\n",
-               adopted->flavour.name, (unsigned long long)stats.gp_completed, (unsigned long long)stats.gp_busy,
-               (unsigned long long)stats.gp_ns_max / 1000, (unsigned long long)stats.stall_reports,
-               (unsigned long long)stats.callbacks_queued, (unsigned long long)stats.callbacks_invoked,
-               (unsigned long long)stats.over_qmax, (unsigned long long)stats.blocked_at_qmax,
-               (unsigned long long)rtrcu_load_relaxed(&adopted->lifts));
+    plat_print(
+        "rtrcu: %s: %llu grace periods, %llu of them waited for readers, the longest %llu us, %llu stalls reported;"
+        " %llu callbacks queued, %llu run, %llu queued above qmax, %llu waited at qmax, server priority raised %llu "
+        "times\n",
+        adopted->flavour.name, (unsigned long long)stats.gp_completed, (unsigned long long)stats.gp_busy,
+        (unsigned long long)stats.gp_ns_max / 1000, (unsigned long long)stats.stall_reports,
+        (unsigned long long)stats.callbacks_queued, (unsigned long long)stats.callbacks_invoked,
+        (unsigned long long)stats.over_qmax, (unsigned long long)stats.blocked_at_qmax,
+        (unsigned long long)rtrcu_load_relaxed(&adopted->lifts));
 }
 
-/* ---- what other processes read ---- */
+/* ---- fields that other processes read ---- */
 
 static const struct inspect_field fields[] = {
     INSPECT_FIELD("adopt.first", struct urcu, first),

@@ -2,12 +2,11 @@
 /* Rings of deferred functions: one for each thread, and one thread at a time that drains them.
  *
  * A thread pushes into its own ring.  The drainer is the default server, a thread that finds its ring full, or a thread
- * that waits for deferred functions.  It notes how far rings are filled, waits for a grace period, and runs the
- * functions that it has noted.  So deferred functions never run beside one another, and at most URCU_RING of a thread
- * wait.
+ * that waits for deferred functions.  It records how far rings are filled, waits for a grace period, and runs the
+ * functions up to there.  So deferred functions never run concurrently, and at most URCU_RING of a thread wait.
  *
- * A ring outlives its thread: functions that are left in it are run, and the next thread that defers takes it over.  A
- * function that one thread runs while another forks is not run again in the child.
+ * A ring outlives its thread: functions left in it are run, and the next thread that defers takes it over.  A function
+ * that one thread runs while another forks is not run again in the child.
  *
  *  drainer    transition             after
  *  0          urcu_drain_claim()    the caller's number
@@ -91,8 +90,8 @@ bool urcu_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer)
     return rtrcu_compare_exchange(&adopted->drainer, drainer, lock_thread_number());
 }
 
-/* [O10] As turn_gp_unlock(); the waiter is claim() in defer.c.  [O8] Then the flag is read, for a server that has
- * found the rings claimed, and looks at both before it sleeps. */
+/* [O10] As turn_gp_unlock(); the waiter is claim() in defer.c.  [O8] The flag is read after the release: a server that
+ * has found the rings claimed reads the flag and the claim before it sleeps. */
 bool urcu_drain_release(struct rtrcu_adopted *adopted)
 {
     rtrcu_store_relaxed(&adopted->running_deferred, 0);
@@ -114,7 +113,7 @@ bool urcu_drain_note(struct rtrcu_adopted *adopted, struct adopt_ring *first, st
     return any;
 }
 
-/* [O8] The flag falls, then rings are read; a thread that defers pushes, then reads the flag. */
+/* [O8] The flag is cleared, then rings are read; a thread that defers pushes, then reads the flag. */
 bool urcu_drain_begin(struct rtrcu_adopted *adopted)
 {
     uint32_t drainer;
@@ -124,7 +123,7 @@ bool urcu_drain_begin(struct rtrcu_adopted *adopted)
     rtrcu_exchange(&adopted->defers, 0);
     if (urcu_drain_note(adopted, urcu_rings(adopted), NULL))
         return true;
-    (void)urcu_drain_release(adopted); /* who defers meanwhile tells the server, which calls */
+    (void)urcu_drain_release(adopted); /* a thread that defers meanwhile wakes the server, which calls this again */
     return false;
 }
 
@@ -143,7 +142,7 @@ void urcu_drain_run(struct urcu_deferred deferred)
     deferred.func(deferred.p);
 }
 
-/* The entry is free before the function runs, which may defer one itself. */
+/* The entry is free before the function runs, which may itself defer a function. */
 bool urcu_drain_one(struct rtrcu_adopted *adopted)
 {
     if (!urcu_drain_has(adopted))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A server of callbacks: one thread, which runs what is queued to it in order, each batch behind a grace period.
+/* A server of callbacks: one thread, which runs the callbacks queued to it in order, each batch after a grace period.
  *
  * Its thread is a reader of the flavour, since callbacks have the flavour's read side compiled in; in the
  * quiescent-state discipline it is online while it runs them.
@@ -9,14 +9,14 @@
 
 /* liburcu's URCU_CALL_RCU_RT. */
 #define FLAG_REAL_TIME 1u
-/* A server that nobody wakes looks once in so long. */
+/* Polling interval of a server that no thread wakes. */
 #define UNWOKEN_NS 10000000
-/* Callbacks between two looks at forks; in the quiescent-state discipline, between two quiescent states. */
+/* Callbacks between two checks for forks; in the quiescent-state discipline, between two quiescent states. */
 #define BATCH 64
-/* Looks at a link that its producer has not finished yet before the CPU is left to it. */
+/* Reads of a link that its producer has not finished yet before this thread yields the CPU. */
 #define LINK_LOOKS 64
 #define LINK_NAP_NS 50000
-/* A thread that queues looks at the limits once in so many. */
+/* A thread that queues checks the limits once per this many calls. */
 #define CHECK_EVERY 64
 
 static void wake(struct adopt_server *server)
@@ -42,7 +42,7 @@ static bool is_full(const struct adopt_server *server)
     return has_backlog(server, config_now(server->adopted->all->config)->qmax);
 }
 
-/* Leave the CPU to a producer that has not finished its link yet. */
+/* Yield the CPU to a producer that has not finished its link yet. */
 static void let_it_finish(const struct adopt_server *server, uint32_t looks)
 {
     if (looks < LINK_LOOKS)
@@ -51,7 +51,8 @@ static void let_it_finish(const struct adopt_server *server, uint32_t looks)
         urcu_sleep_on(server->adopted, &server->adopted->nap, 0, LINK_NAP_NS);
 }
 
-/* Nobody forks meanwhile.  False: there is nothing, or a producer has not finished the first link. */
+/* Move the inbox to the batch; the caller keeps threads from forking meanwhile.  False: the inbox is empty, or a
+ * producer has not finished the first link. */
 static bool take(struct adopt_server *server)
 {
     struct cb_chain chain = cbqueue_take_inbox(&server->queue);
@@ -59,7 +60,7 @@ static bool take(struct adopt_server *server)
     if (cbchain_is_empty(&chain))
         return false;
 
-    /* A producer that comes late with its time leaves it to the next batch. */
+    /* A producer that stores its time late leaves it to the next batch. */
     int64_t oldest_ns = rtrcu_exchange(&server->inbox_ns, 0);
     if (!rtrcu_load_relaxed(&server->batch_ns))
         rtrcu_store_relaxed(&server->batch_ns, oldest_ns ? oldest_ns : plat_clock_now());
@@ -93,7 +94,7 @@ static void sleep_idle(struct adopt_server *server, uint32_t event)
     rtrcu_store_release(&server->sleeping, URCU_AWAKE);
 }
 
-/* Let some come together, unless somebody waits for them or there are many. */
+/* Batch callbacks for up to one tick, unless a thread waits for them or there are many. */
 static void pace(struct adopt_server *server, uint32_t event)
 {
     if (is_flooded(server) || rtrcu_load_acquire(&server->stop))
@@ -117,8 +118,8 @@ static bool is_allowed(struct adopt_server *server, bool *anyway)
     return work_pause_allows(&all->pause, all->config, &server->held_off_ns, anyway);
 }
 
-/* A fork's prepare handler waits until no callback is under way; true: one may be begun, @anyway: although a thread
- * forks.  A forker that saw us meanwhile is told as after a batch. */
+/* A fork's prepare handler waits until no callback is running.  True: a batch may begin; @anyway: although a thread
+ * forks. If a forking thread has seen this one as serving meanwhile, end_batch() notifies it. */
 static bool begin_batch(struct adopt_server *server, bool *anyway)
 {
     struct urcu *all = server->adopted->all;
@@ -137,10 +138,11 @@ static bool begin_batch(struct adopt_server *server, bool *anyway)
     return false;
 }
 
-/* Under the lock, which a forker holds: otherwise its child would have what is taken nowhere. */
+/* Move the inbox to the batch under the lock, which a forking thread holds: otherwise its child would lose the
+ * callbacks being moved. */
 static void gather(struct adopt_server *server)
 {
-    for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue); looks++) { /* ends when its producer goes on */
+    for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue); looks++) { /* ends when its producer continues */
         lock_acquire(&server->adopted->servers_lock);
         bool taken = take(server);
         lock_release(&server->adopted->servers_lock);
@@ -150,13 +152,15 @@ static void gather(struct adopt_server *server)
     }
 }
 
-/* The next callback; NULL: there is none, or one is @forking, perhaps the producer that is waited for, in a handler. */
+/* The next callback.  NULL: the batch is empty, or a thread is @forking, perhaps the producer of an unfinished link, in
+ * a handler. */
 static struct rcu_head *next_of(struct adopt_server *server, const struct tally *forking)
 {
-    for (uint32_t looks = 0; !cbchain_is_empty(&server->batch); looks++) { /* ends when its producer goes on */
+    for (uint32_t looks = 0; !cbchain_is_empty(&server->batch); looks++) { /* ends when its producer continues */
         rtrcu_store_relaxed(&server->running, cbchain_first(&server->batch));
         rtrcu_store_release(&server->started, rtrcu_load_relaxed(&server->invoked) + 1);
-        rtrcu_fence_light(); /* a handler that forks finds it in the batch, or that it has begun: is_in_callback() */
+        rtrcu_fence_light(); /* a handler that forks finds it in the batch, or finds that it has begun:
+                                is_in_callback() */
         struct rcu_head *head = cbqueue_pop(&server->batch);
         if (head || (forking && tally_read(forking)))
             return head;
@@ -165,7 +169,7 @@ static struct rcu_head *next_of(struct adopt_server *server, const struct tally 
     return NULL;
 }
 
-/* Above ordinary threads while the backlog is at qmax, as far as it may be. */
+/* Raise this thread above ordinary ones while the backlog is at qmax, as far as permitted. */
 static void lift(struct adopt_server *server)
 {
     if (work_backlog_lift(is_full(server), &server->lifted, work_attr(server->adopted->all->work)->nice))
@@ -178,10 +182,10 @@ static void run(struct rcu_head *head)
     head->func(head);
 }
 
-/* Callbacks, or deferred functions. */
+/* One kind of work of a server: callbacks, or deferred functions. */
 struct errand {
     bool (*is_left)(struct adopt_server *server);
-    bool (*run_one)(struct adopt_server *server); /* false: there is none, or one is forking */
+    bool (*run_one)(struct adopt_server *server); /* false: none is left, or a thread forks */
 };
 
 static bool callback_is_left(struct adopt_server *server)
@@ -242,7 +246,8 @@ static void run_all(struct adopt_server *server, const struct errand *errand)
     }
 }
 
-/* False: it has been told to end, whatever is queued to it still: callbacks may queue themselves again for ever. */
+/* Serve what is queued once, or sleep.  False: the thread must end, even if callbacks are queued: they may queue
+ * themselves again for ever. */
 static bool serve(struct adopt_server *server)
 {
     uint32_t event = rtrcu_load_acquire(&server->event);
@@ -263,14 +268,14 @@ static bool serve(struct adopt_server *server)
     pace(server, event);
     rtrcu_exchange(&server->urgent, 0);
 
-    /* What came during the pause shares the grace period. */
+    /* Callbacks that arrived during the pause share the grace period. */
     gather(server);
 
     bool drains = has_deferred(server) && urcu_drain_begin(server->adopted);
     urcu_wait(server->adopted, urcu_snap(server->adopted));
     if (drains) {
         run_all(server, &deferred);
-        (void)urcu_drain_release(server->adopted); /* serve() looks again */
+        (void)urcu_drain_release(server->adopted); /* serve() checks again */
     }
     run_all(server, &callbacks);
     rtrcu_store_relaxed(&server->batch_ns, 0);
@@ -284,7 +289,7 @@ static void *server_body(void *argument)
 
     reader_self_set(READER_STATE_OURS);
     rtrcu_store_relaxed(&server->thread_id, lock_thread_number());
-    call_begin(); /* a handler that forks here leaves a child without this thread's other half */
+    call_begin(); /* a child that a handler forks from here on must end */
     if (server->cpu >= 0)
         (void)plat_cpu_bind(server->cpu);
 
@@ -302,7 +307,7 @@ static void *server_body(void *argument)
         ;
 
     call_end();
-    /* From here on it is no server's: its destructors may queue callbacks, wait for them, and fork. */
+    /* From here on the thread is no server: its destructors may queue callbacks, wait for them, and fork. */
     struct rtrcu_adopted_reader *self = urcu_self(adopted);
     if (self) { /* bp: unless a callback has unregistered it */
         self->server = NULL;
@@ -310,19 +315,20 @@ static void *server_body(void *argument)
     }
     urcu_unregister(adopted);
     rtrcu_exchange(&server->ended, 1);
-    plat_futex_wake(&server->ended, INT32_MAX); /* the server may be gone: then nobody waits there */
+    plat_futex_wake(&server->ended, INT32_MAX); /* the server may have been freed: no thread waits there then */
     return NULL;
 }
 
 /* ---- threads that queue ---- */
 
-/* False: no thread is to be had. */
+/* Create the server's thread, if it has none.  False: no thread can be created. */
 static bool make_thread(struct adopt_server *server)
 {
     uint32_t none = WORK_NONE;
     if (!rtrcu_compare_exchange(&server->state, &none, WORK_STARTING))
         return true;
-    if (rtrcu_load_acquire(&server->stop)) { /* who frees it has what it has left, and needs no thread */
+    if (rtrcu_load_acquire(&server->stop)) { /* the thread that frees it takes over its callbacks, and needs no server
+                                                thread */
         rtrcu_store_release(&server->state, WORK_NONE);
         return true;
     }
@@ -336,7 +342,7 @@ static bool make_thread(struct adopt_server *server)
     return !error;
 }
 
-/* No handler runs between claim and thread: it might wait for the thread. */
+/* Handlers are blocked between claim and creation: one might wait for the thread. */
 bool urcu_server_start(struct adopt_server *server)
 {
     sigset_t saved;
@@ -356,7 +362,8 @@ bool urcu_server_urge(struct adopt_server *server)
     return runs;
 }
 
-/* Not who may be waited for: a reader, an online one too, or a callback. */
+/* May the calling thread wait for a smaller backlog?  Not if a grace period or the backlog may depend on it: in a
+ * section, online, or in a callback. */
 static bool may_block(const struct rtrcu_adopted *adopted)
 {
     const struct rtrcu_adopted_reader *self = urcu_self(adopted);
@@ -367,8 +374,9 @@ static bool wait_below_qmax(struct adopt_server *server)
 {
     struct work_patience patience = {0};
 
-    while (is_full(server)) { /* ends when the server has caught up, or stands still */
-        if (work_patience_left(&patience, rtrcu_load_relaxed(&server->invoked)) < 0)
+    while (is_full(server)) { /* ends when the server has caught up, or makes no progress */
+        uint64_t invoked = rtrcu_load_relaxed(&server->invoked);
+        if (work_patience_left(&patience, invoked, invoked) < 0)
             return false;
 
         (void)urcu_server_urge(server);
@@ -378,7 +386,7 @@ static bool wait_below_qmax(struct adopt_server *server)
     return true;
 }
 
-/* At qmax: its thread is awake, and runs as soon as it can; block: the caller lets it catch up. */
+/* At qmax: wake the server's thread; with backpressure=block the caller waits for a smaller backlog first. */
 static void press(struct adopt_server *server)
 {
     struct rtrcu_adopted *adopted = server->adopted;
@@ -411,8 +419,8 @@ static __attribute__((noinline)) void call_slow(struct adopt_server *server, boo
         press(server);
 }
 
-/* [O8] The producer's half: cbqueue_push() exchanges the tail, a full fence, and the inbox is not empty from there on;
- * the thread that made it so looks whether the server sleeps. */
+/* [O8] Producer half; the server's half is sleep_idle().  cbqueue_push() exchanges the tail, which is a full fence;
+ * then the inbox is not empty.  A thread that filled an empty inbox then reads whether the server sleeps. */
 void urcu_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func)
 {
     head->func = func;
@@ -425,7 +433,7 @@ void urcu_server_call(struct adopt_server *server, struct rcu_head *head, rcu_ca
         call_slow(server, looks);
 }
 
-/* ---- beginning and end ---- */
+/* ---- creation and end ---- */
 
 void urcu_server_init(struct adopt_server *server, struct rtrcu_adopted *adopted, unsigned long flags, int cpu)
 {
@@ -464,8 +472,9 @@ static void unlist(struct rtrcu_adopted *adopted, struct adopt_server *server)
     adopted->invoked_by_gone += rtrcu_load_relaxed(&server->invoked);
 }
 
-/* What it had not run yet goes to the default one, in order; nobody queues to it any more.  Under one lock with its end
- * as a server, so that rcu_barrier() marks it before, and the mark goes along, or what it had is the default one's. */
+/* Move the server's remaining callbacks to the default server, in order; no thread queues to it any more.  The removal
+ * from the list is under the same lock, so rcu_barrier() either has put its marker into this queue, and the marker
+ * moves along, or finds the callbacks at the default server. */
 static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     struct adopt_server *heir = &adopted->ordinary;
@@ -473,7 +482,7 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
 
     lock_acquire(&adopted->servers_lock);
     for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue) && !take(server); looks++)
-        let_it_finish(server, looks); /* ends when its producer goes on */
+        let_it_finish(server, looks); /* ends when its producer continues */
     bool has_some = !cbchain_is_empty(&server->batch);
     while ((head = next_of(server, NULL)))
         (void)cbqueue_push(&heir->queue, head, CB_ANYBODY);
@@ -484,8 +493,9 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
         call_slow(heir, true);
 }
 
-/* Its thread has at most a batch left, and no other is made.  Either who would make one sees that it shall stop, or it
- * is seen here that one is made: both by updates.  Who sees it shows that it makes one for a moment all the same. */
+/* Stop the server's thread, which finishes at most its batch; no other is created.  Either a creating thread sees the
+ * stop flag, or this sees that a thread is being created, since both use atomic updates.  A creating thread that sees
+ * the flag shows for a moment that it creates. */
 static bool has_stopped(struct adopt_server *server)
 {
     rtrcu_exchange(&server->stop, 1);
@@ -493,8 +503,8 @@ static bool has_stopped(struct adopt_server *server)
     return rtrcu_load_acquire(&server->state) == WORK_NONE || rtrcu_load_acquire(&server->ended);
 }
 
-/* Its thread is waited for last: a destructor there may wait for callbacks,
- * which a server that is listed and has no thread would never run. */
+/* Wait for the server's thread last: a destructor there may wait for callbacks, and a listed server without a thread
+ * would never run them. */
 void urcu_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     if (!server || server == &adopted->ordinary)

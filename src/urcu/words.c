@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers of adopted flavours: whose words are looked at, and what an owner does to its own.
+/* Readers of adopted flavours: the words that scans read, and the owners' operations on them.
  *
  * tested by: test/explore/scenarios/adopted.cc, test/dropin/readers.c
  */
@@ -8,7 +8,7 @@
 #include "urcu/urcu.h"
 
 #define NESTING UINT64_C(0xffffffff)
-/* Rounds of destructors that the C library makes at a thread's end, but the last. */
+/* Rounds of destructors that the C library makes at a thread's exit, minus the last. */
 #define EARLY_ROUNDS 3
 
 const struct urcu_kind urcu_kinds[RTRCU_ADOPT_FLAVOURS] = {
@@ -30,7 +30,7 @@ bool urcu_alloc_blocks(struct rtrcu_adopted *adopted, struct urcu_chunk *chunk)
     return !has_own_blocks(adopted) || chunk->own;
 }
 
-/* The next chunk, new where there is none.  NULL: no memory. */
+/* The chunk after @chunk, created if it does not exist.  NULL: no memory. */
 static struct urcu_chunk *chunk_behind(struct rtrcu_adopted *adopted, struct urcu_chunk *chunk)
 {
     struct urcu_chunk *next = rtrcu_load_acquire(&chunk->next);
@@ -41,7 +41,7 @@ static struct urcu_chunk *chunk_behind(struct rtrcu_adopted *adopted, struct urc
     if (!fresh)
         return NULL;
 
-    /* Where the exchange fails another thread was faster, and `next` is its chunk. */
+    /* If the exchange fails another thread was faster, and `next` is its chunk. */
     if (urcu_alloc_blocks(adopted, fresh) && rtrcu_compare_exchange(&chunk->next, &next, fresh))
         return fresh;
 
@@ -63,11 +63,11 @@ struct adopt_record *urcu_next_record(struct rtrcu_adopted *adopted, struct urcu
     return *chunk ? &(*chunk)->record[*at] : NULL;
 }
 
-/* A record that is the caller's alone, and its block where the flavour has blocks of its own. */
+/* Claim a record for the caller alone, and its block if the flavour has blocks of its own. */
 static struct adopt_record *claim(struct rtrcu_adopted *adopted, struct rtrcu_adopted_reader **block)
 {
     struct urcu_chunk *chunk = &adopted->first;
-    for (; chunk; chunk = chunk_behind(adopted, chunk)) { /* ends where one is free: the last is */
+    for (; chunk; chunk = chunk_behind(adopted, chunk)) { /* ends at a free record: the last chunk has one */
         for (uint32_t at = 0; at < URCU_RECORDS; at++) {
             uint32_t unused = 0;
             if (rtrcu_load_relaxed(&chunk->record[at].used) ||
@@ -82,23 +82,23 @@ static struct adopt_record *claim(struct rtrcu_adopted *adopted, struct rtrcu_ad
     return NULL;
 }
 
-/* [O24] A newcomer's half; the scan is urcu_scan().  The record is stored before any word, so what makes the word of
- * its first section visible does the same for the record. */
+/* [O24] New reader's half; the scan is urcu_scan().  The record is stored before any word, so the fence that makes the
+ * word of the reader's first section visible also makes the record visible. */
 static void publish(struct adopt_record *record, struct rtrcu_adopted_reader *self)
 {
     rtrcu_store_relaxed(&record->thread_id, lock_thread_number());
     rtrcu_store_release(&record->reader, self);
 }
 
-/* The C library may allocate for a key that comes late, as it does for liburcu's own: nobody else gives the records of
- * bp's threads back. */
+/* Arm the exit hook, which alone releases the records of bp's threads.  For a key with a high number the C library may
+ * allocate memory, as it may for liburcu's own key. */
 void urcu_arm_exit(struct urcu *all)
 {
     if (all->exit_error == 0 && plat_thread_exit_arm(all->exit_key, all) != 0)
         (void)plat_thread_exit_reserve(all->exit_key, all);
 }
 
-/* Signals are blocked: a handler would take a second record. */
+/* Register the calling thread.  Signals are blocked, since a handler would take a second record. */
 static bool register_blocked(struct rtrcu_adopted *adopted)
 {
     struct rtrcu_adopted_reader *self = urcu_self(adopted);
@@ -110,7 +110,7 @@ static bool register_blocked(struct rtrcu_adopted *adopted)
         return false;
 
     if (has_own_blocks(adopted))
-        *self = (struct rtrcu_adopted_reader){0}; /* it was another thread's, which may have been a server's */
+        *self = (struct rtrcu_adopted_reader){0}; /* it was another thread's, perhaps that of a server */
     self->record = record;
     self->registered = self->registered_qsbr = 1;
 
@@ -160,7 +160,7 @@ void urcu_unregister(struct rtrcu_adopted *adopted)
     if (has_own_blocks(adopted))
         adopted->flavour.be(NULL);
 
-    /* The record is given back last: from then on its block may be another thread's. */
+    /* The record is released last: from then on its block may be another thread's. */
     rtrcu_store_release(&record->used, 0);
     plat_signals_restore(&saved);
 
@@ -194,7 +194,8 @@ void urcu_online(struct rtrcu_adopted *adopted)
     rtrcu_fence_full();
 }
 
-/* [O18] A reader's half, urcu_sleep() is the other: its flag is stored behind the futex, and looked at behind ours. */
+/* [O18] A reader's half; the sleeper's half is urcu_sleep().  The sleeper stores the futex, then the reader's flag
+ * `waiting`; the reader stores its word, then reads the flag. */
 void urcu_offline(struct rtrcu_adopted *adopted)
 {
     struct rtrcu_adopted_reader *self = urcu_self(adopted);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The stall report: a grace period that does not end, who is in its way, and what waits behind it.
+/* The stall report: a grace period that does not end, its holdouts, and the callbacks that wait for it.
  *
- * The holder of the crank gathers it as plain data; a thread that holds nothing says it, line by line, to the handler
- * that the program set, or to standard error.
+ * The holder of the gp lock gathers the report as plain data.  A thread that holds no lock prints it, line by line, to
+ * the handler that the program set, or to standard error.
  * tested by: test/api/stall.cc
  */
 #include <stdarg.h>
@@ -36,7 +36,7 @@ int64_t watch_next_report(const struct watch *watch, int64_t previous)
     return previous ? previous * 3 : config_now(watch->config)->stall_timeout_ms * 1000000;
 }
 
-/* ---- gathering: under the crank ---- */
+/* ---- gathering: under the gp lock ---- */
 
 static void add_task(struct watch_report *report, const char *name)
 {
@@ -56,7 +56,7 @@ static void add_reader(struct watch_report *report, const struct reader_record *
     report->readers++;
 }
 
-/* Promote first, so that a task that has only just parked is named as one. */
+/* Promote first, so that a task that has only just parked is listed as a task. */
 static void add_leaf(struct watch *watch, struct watch_report *report, struct reader_leaf *leaf)
 {
     struct reader_record *record;
@@ -70,13 +70,13 @@ static void add_leaf(struct watch *watch, struct watch_report *report, struct re
     }
 
     struct rcu_task *task = parked_first_waited_for(leaf, report->subject);
-    for (; task; task = parked_next(leaf, task)) /* as many as are parked here */
+    for (; task; task = parked_next(leaf, task)) /* ends after at most the tasks parked here */
         add_task(report, task->name);
     reader_unlock(leaf);
 }
 
-/* As it is now: when the report is written, a reader may be doing something else.  The calling thread would only find
- * that it looks at itself. */
+/* A snapshot as of now: by the time the report is printed, a reader may be doing something else.  The calling thread
+ * would only find itself taking the snapshot. */
 static void snapshot_readers(struct watch_report *report)
 {
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++) {
@@ -89,7 +89,8 @@ static void snapshot_readers(struct watch_report *report)
     }
 }
 
-/* Counted before it is written, which may take for ever; also where an earlier one still waits, and it is lost. */
+/* Count and store a report.  The count precedes the printing, which may block, and includes a report that is dropped
+ * because an earlier report still waits. */
 static void store_report(struct watch *watch, const struct watch_report *report)
 {
     counter_add(&watch->stall_reports, 1);
@@ -147,7 +148,7 @@ void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t c
     store_report(watch, &report);
 }
 
-/* Each value is read by itself: a queue that moves meanwhile is not the one that is stuck. */
+/* Values are read one by one: a queue that moves meanwhile is not the stuck one. */
 static void add_queue(struct watch_report *report, const struct reader_record *record)
 {
     if (report->queues++ >= WATCH_QUEUES_NAMED)
@@ -178,9 +179,9 @@ void watch_barrier_gather(struct watch *watch, int64_t age_ns)
         store_report(watch, &report);
 }
 
-/* ---- saying: holding nothing ---- */
+/* ---- printing: with no lock held ---- */
 
-/* How a report is said. */
+/* Where and how a report is printed. */
 struct sink {
     void (*handler)(const char *line); /* NULL: standard error */
     bool may_wait;                     /* for standard error, and for the loader's lock */
@@ -225,7 +226,7 @@ static const char *state_name(char state)
     case 'S':
         return "asleep";
     case 'D':
-        return "asleep in the kernel";
+        return "in uninterruptible sleep";
     case 'T':
         return "stopped by a signal";
     case 't':
@@ -238,7 +239,7 @@ static const char *state_name(char state)
     }
 }
 
-/* The place that keeps the reader from its end. */
+/* Print the call in which the reader is, and its call site. */
 static void print_place(const struct sink *sink, const struct watch_reader *reader)
 {
     char where[160] = "";
@@ -262,7 +263,7 @@ static void print_reader(const struct sink *sink, const struct watch_reader *rea
     bool discipline = reader->inside & RTRCU_QSBR_ONLINE;
 
     print(sink, "rtrcu:   thread %u \"%s\": %s, nesting %u, %s%s\n", reader->thread.number, reader->name,
-          discipline ? "quiescent-state discipline, online, has not said rcu_quiescent_state()"
+          discipline ? "quiescent-state discipline, online, has not called rcu_quiescent_state()"
                      : "preemptible, inside a read-side critical section",
           reader->inside & RTRCU_NESTING_MASK, state_name(reader->snapshot.state),
           reader->boosted ? ", is boosted" : "");
@@ -285,7 +286,7 @@ static void print_stall(const struct watch *watch, const struct sink *sink, cons
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++)
         print_reader(sink, &report->reader[i]);
     if (report->readers > WATCH_READERS_NAMED)
-        print(sink, "rtrcu:   and %u threads more\n", report->readers - WATCH_READERS_NAMED);
+        print(sink, "rtrcu:   and %u more threads\n", report->readers - WATCH_READERS_NAMED);
 
     for (uint32_t i = 0; i < report->tasks && i < WATCH_TASKS_NAMED; i++)
         print(sink, "rtrcu:   task \"%s\": parked inside a read-side critical section\n", report->task[i]);
@@ -297,7 +298,8 @@ static void print_stall(const struct watch *watch, const struct sink *sink, cons
               report->anonymous);
 
     watch_stats(watch, &stats);
-    print(sink, "rtrcu:   callbacks queued behind it: %llu\n", (unsigned long long)stats.callbacks_backlog);
+    print(sink, "rtrcu:   callbacks that wait for it: %llu%s\n", (unsigned long long)stats.callbacks_backlog,
+          callback_bound_is_exceeded(watch->cb) ? ", more than qmax_process: backpressure acts" : "");
 }
 
 static void print_barrier(const struct sink *sink, const struct watch_report *report)
@@ -319,24 +321,23 @@ static void print_barrier(const struct sink *sink, const struct watch_report *re
     }
 
     if (report->queues > WATCH_QUEUES_NAMED)
-        print(sink, "rtrcu:   and for those of %u threads more\n", report->queues - WATCH_QUEUES_NAMED);
+        print(sink, "rtrcu:   and for callbacks of %u more threads\n", report->queues - WATCH_QUEUES_NAMED);
 }
 
 static void print_fence(const struct sink *sink, const struct watch_report *report)
 {
     print(sink,
-          "rtrcu: grace periods stand still: the kernel refuses membarrier() (error %d) and no other fence reaches all"
+          "rtrcu: grace periods cannot end: the kernel refuses membarrier() (error %d) and no other fence reaches all"
           " threads yet; set RTRCU_MEMBARRIER=off at start where a sandbox forbids it\n",
           -report->fence_error);
 }
 
 static void print_visit(const struct sink *sink, const struct watch_report *report)
 {
-    print(
-        sink,
-        "rtrcu: grace periods stand still: the kernel refuses membarrier(), and thread %u, which has to run on every"
-        " CPU instead, has been at it for %lld ms and does not come to run on CPU %u; a real-time thread may keep it\n",
-        report->advancer.number, (long long)report->age_ms, report->cpu);
+    print(sink,
+          "rtrcu: grace periods cannot end: the kernel refuses membarrier(), and thread %u, which must run on every"
+          " CPU instead, has tried for %lld ms and cannot run on CPU %u; a real-time thread may occupy that CPU\n",
+          report->advancer.number, (long long)report->age_ms, report->cpu);
 }
 
 static bool take(struct watch *watch, struct watch_report *report)

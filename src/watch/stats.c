@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Counters: gathered from where each is kept, never kept together.
+/* Statistics: gathered from the rooms that keep each counter; there is no central copy.
  *
  * tested by: test/unit/watch/watch.cc
  */
@@ -7,7 +7,7 @@
 
 void watch_note_section(struct watch *watch, uint64_t ns, uintptr_t entered)
 {
-    /* By stores: an exchange would be a fence at the end of a section, which sections have not where it matters. */
+    /* Plain stores: an exchange would put a fence at the end of a section, where sections avoid one. */
     if (ns <= rtrcu_load_relaxed(&watch->section_ns_max))
         return;
 

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A backlog of callbacks at qmax: how long a producer waits for it, and at what priority it is served meanwhile.
- */
+/* A backlog of callbacks at qmax: how long a producer waits, and at what priority the backlog is served meanwhile. */
 #ifndef RTRCU_WORK_BACKLOG_H
 #define RTRCU_WORK_BACKLOG_H
 
 #include "base/base.h"
 
-/* At which invokers run while a backlog is at qmax, where they may. */
+/* Nice value of invokers while a backlog is at qmax, if permitted. */
 #define WORK_LIFTED_NICE -15
-/* How long blocking backpressure waits for a backlog that stands still. */
+/* How long blocking backpressure waits while no callback of the process returns, and while none of the queue does. */
 #define WORK_PATIENCE_NS 100000000
+#define WORK_PATIENCE_QUEUE_NS 1000000000
 
-/* Of a producer that waits: what it saw last.  Zeroed at first. */
+/* State of a waiting producer: what it saw last.  Initially zero. */
 struct work_patience {
-    uint64_t returned;
-    int64_t moved_ns;
+    uint64_t returned, all_returned;
+    int64_t moved_ns, all_moved_ns;
 };
 
-/* How long the producer still waits, where @returned callbacks have returned by now; below 0: the backlog has stood
- * still for WORK_PATIENCE_NS. */
-int64_t work_patience_left(struct work_patience *patience, uint64_t returned);
+/* Remaining time for which the producer waits, given that @returned callbacks of its queue and @all_returned of the
+ * process have returned; below 0: neither has moved for WORK_PATIENCE_NS, or the queue not for
+ * WORK_PATIENCE_QUEUE_NS. */
+int64_t work_patience_left(struct work_patience *patience, uint64_t returned, uint64_t all_returned);
 
-/* The calling invoker runs above ordinary threads while its backlog is at qmax, as far as it may, and else at @nice;
- * *@lifted: does it?  True if it has been lifted now. */
+/* Set the calling invoker's nice value: above ordinary threads while its backlog is at qmax, as far as permitted, else
+ * @nice. *@lifted: is it raised?  Returns true if this call raised it. */
 bool work_backlog_lift(bool full, bool *lifted, int nice);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the scheduler makes of a calling thread, remembered for some calls: a system call for each grace period would
- * cost a tenth of one.
+/* The scheduling class of calling threads, cached for some calls: a system call for each grace period would add a tenth
+ * to its cost.
  *
  * tested by: test/api/drivers.cc
  */
 #include "work/work.h"
 
-#define CALLS 16 /* a look serves so many */
+#define CALLS 16 /* calls for which one reading is used */
 
-/* The process may have changed its mind since it began: its main thread says what is ordinary in it now.  The thread
- * that made the driver may have passed its niceness on to it: it would hand over to itself. */
+/* The process may have changed its nice value since it began, so its main thread defines what is ordinary now.  The
+ * thread that created the driver may have passed its nice value to it, and would hand over to an equal. */
 static bool is_low_priority(const struct work *work)
 {
     int32_t ordinary = rtrcu_load_acquire(&work->attr)->nice, own = plat_sched_nice(lock_thread_id());
@@ -18,7 +18,7 @@ static bool is_low_priority(const struct work *work)
     return own > plat_sched_nice(plat_main_thread());
 }
 
-/* Low bit: weak.  The rest: calls for which that is believed. */
+/* Low bit: low priority.  The other bits: calls for which that is used. */
 bool work_caller_is_low_priority(const struct work *work)
 {
     uint32_t known = rtrcu_self.sched;

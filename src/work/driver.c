@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The driver's thread: made when it is needed, and held while the driver is changed.
+/* The driver's thread: created when needed, and held while the driver is changed.
  *
  * tested by: test/api/drivers.cc
  */
@@ -7,11 +7,11 @@
 
 #include "work/work.h"
 
-/* Where no daemon can be made the driver runs callbacks, and one has ended it.  Refused: the next call of each owner
- * tries again, also where its inbox was not empty, by its look at the limits.
- *  - an owner's look comes first, then our store has it look again;
- *  - our store comes first, then the owner, who fences between its look and this, finds that the driver is gone.
- * Forbidden: the owner has put its next look off AND believes that the driver runs. */
+/* Where no daemon can be created the driver runs callbacks, and one of them has ended it.  If it is refused now, the
+ * next call of each owner tries again when it checks its limits, even if its inbox was not empty.
+ * - an owner's check comes first, then our store makes it check again;
+ * - our store comes first, then the owner, which fences between its check and this, finds that the driver has ended.
+ * Forbidden: the owner has put its next check off AND believes that the driver runs. */
 static void on_thread_end(void *argument)
 {
     struct work *work = argument;
@@ -23,14 +23,15 @@ static void on_thread_end(void *argument)
 static void *run(void *argument)
 {
     struct work *work = argument;
+    work_rt_begins(work, &work->rt_driver, &work->thread, WORK_RT_DRIVER);
+    work_rt_runs(work, &work->rt_driver);
     pthread_cleanup_push(on_thread_end, work);
     work_driver_row(work)->body(work->driver);
     pthread_cleanup_pop(0);
     return NULL;
 }
 
-/* The row is read behind the claim, which work_driver_change() needs too: so the body is that of the driver in
- * force. */
+/* The row is read after the claim, which work_driver_change() needs too, so the body is that of the driver in force. */
 int work_driver_start(struct work *work)
 {
     sigset_t saved;
@@ -38,12 +39,14 @@ int work_driver_start(struct work *work)
     if (claimed <= 0)
         return claimed;
 
-    struct work_thread_spec start = {
-        .name = "rtrcu-gp", .body = work_driver_has_thread(work) ? run : NULL, .argument = work};
+    struct work_thread_spec start = {.name = "rtrcu-gp",
+                                     .body = work_driver_has_thread(work) ? run : NULL,
+                                     .argument = work,
+                                     .priority = work_rt_priority(work, WORK_RT_DRIVER)};
     return work_thread_make(work, &work->thread, &start, &saved);
 }
 
-/* Not in a handler that interrupted the library, which would make it. */
+/* Not in a handler that interrupted the library. */
 void work_driver_start_in_call(struct work *work)
 {
     bool may = plat_tid_is(work->survivor, lock_thread_id()) || !reader_self_is(READER_STATE_DEADLINE);
@@ -67,7 +70,7 @@ void work_driver_changed(struct work *work)
     if (!work_thread_release(&work->thread))
         return;
     (void)work_driver_start(work);
-    work_driver_leave(work); /* where the driver before had a thread, nobody was asked to do what is left */
+    work_driver_leave(work); /* the previous driver may have had a thread, so no other was notified of its work */
 }
 
 void work_driver_leave(struct work *work)
@@ -83,7 +86,7 @@ int work_driver_start_surely(struct work *work)
     int error = 0;
     rtrcu_store_relaxed(&work->refused_ns, 0);
 
-    while (!error && !work_thread_runs(thread)) { /* ends when its maker has made it or was refused */
+    while (!error && !work_thread_runs(thread)) { /* ends when the claiming thread has created it or was refused */
         error = work_driver_start(work);
         uint32_t state = rtrcu_load_acquire(&thread->state);
         if (!error && state != WORK_RUNNING)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where threads of the library run: a home for each list of CPUs and size of stacks that was ever configured.
+/* Attributes of the library's threads: one set for each pair of a CPU list and a stack size ever configured.
  *
  * tested by: test/api/threads.cc
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The room's beginning, and what it counts.
+/* Initialisation of the room, and its counters.
  *
  * tested by: test/api/drivers.cc
  */
@@ -22,15 +22,19 @@ void work_init(struct work *work, const struct config *config, struct reader_reg
 
     work_worker_init(work, WORK_WORKER_REPORT, &work_job_report, work);
     work_worker_init(work, WORK_WORKER_NOTIFY, &work_job_notify, work);
+    work_worker_init(work, WORK_WORKER_SHARE, &work_job_share, work);
+    lock_init(&work->rt.lock, LOCK_RANK_SHARE);
 }
 
-void work_end_after(struct work *work, bool (*anybody_serves)(struct serve *serve), struct serve *serve)
+void work_end_after(struct work *work, bool (*any)(void *owner), void *owner)
 {
-    work->anybody_serves = anybody_serves;
-    work->serve = serve;
+    int room = 0;
+    while (work->invokers[room].any) /* there is a place for each room */
+        room++;
+    work->invokers[room] = (struct work_invokers){any, owner};
 }
 
-/* A thread of ours that forked goes on in the child; the others are made again when they are needed. */
+/* A library thread that forked continues in the child; the others are created again when needed. */
 void work_after_fork_child(struct work *work, struct plat_tid old_thread_id)
 {
     rtrcu_store_relaxed(&work->threads, 0);
@@ -41,6 +45,7 @@ void work_after_fork_child(struct work *work, struct plat_tid old_thread_id)
     (void)work_thread_after_fork(work, &work->thread, old_thread_id);
     (void)work_thread_after_fork(work, &work->end, old_thread_id);
 
+    work_rt_after_fork_child(work);
     work->visit = (struct work_visit){0};
     work->urgent = 0;
     work->refused_ns = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Invokers of callbacks that forks hold off: none begins a batch while a thread forks, so that no callback of the
- * parent is under way in the child.  Threads that fork all the time do not keep callbacks from running.
+/* Pausing the invokers of callbacks for a fork: no invoker begins a batch while a thread forks, so that no callback of
+ * the parent is running in the child.  A stream of forks does not keep callbacks from running.
  */
 #ifndef RTRCU_WORK_PAUSE_H
 #define RTRCU_WORK_PAUSE_H
@@ -11,14 +11,14 @@ struct work;
 
 struct work_pause {
     struct tally forking; /* threads between prepare and parent handler */
-    uint32_t event;       /* atomic: futex: counts invokers that have stopped while a thread forks, and ends of forks */
+    uint32_t event;       /* atomic: futex: counts invokers that have stopped for a fork, and ends of forks */
 };
 
 static inline void work_pause_begin(struct work_pause *pause)
 {
     tally_raise(&pause->forking);
 }
-/* Not 0: a thread forks. */
+/* Nonzero while a thread forks. */
 static inline const struct tally *work_pause_forking(const struct work_pause *pause)
 {
     return &pause->forking;
@@ -34,16 +34,16 @@ static inline void work_pause_reset(struct work_pause *pause)
 }
 
 /* May an invoker begin a batch?  Not while a thread forks, unless forks have held it off since *@held_off_ns for longer
- * than fork_wait_us: @anyway.  *@held_off_ns is the invoker's, which makes it 0 when it begins. */
+ * than fork_wait_us: then *@anyway is set.  *@held_off_ns belongs to the invoker, which clears it when it begins. */
 bool work_pause_allows(const struct work_pause *pause, const struct config *config, int64_t *held_off_ns, bool *anyway);
-/* By an invoker that has ended a batch, or has not begun one: a thread that forks looks again. */
+/* Called by an invoker that has ended a batch, or has not begun one: the forking thread checks again. */
 void work_pause_tell(struct work_pause *pause);
-/* By an invoker that is not allowed: sleep until @event changes, at most @timeout_ns. */
+/* Called by an invoker that is not allowed: sleep until @event changes, at most @timeout_ns. */
 void work_pause_rest(struct work *work, struct work_pause *pause, uint32_t event, int64_t timeout_ns);
-/* By a thread that forks, after work_pause_begin(): wait while @serves says that an invoker is inside a batch.  False:
- * one is, or may be, at @until. */
+/* Called by a forking thread after work_pause_begin(): wait while @serves reports that an invoker is inside a batch.
+ * False: one is, or may be, at @until. */
 bool work_pause_wait(struct work *work, struct work_pause *pause, int64_t until, bool (*serves)(void *who), void *who);
-/* Invokers go on; those that sleep on the event are woken. */
+/* Let invokers continue; wake those that sleep on the event. */
 void work_pause_end(struct work_pause *pause);
 
 #endif

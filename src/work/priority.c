@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The priority of a worker: its transitions, as the table in work.h tells them.
+/* The priority of a worker: the transitions of the table in work.h.
  *
  * tested by: test/unit/work/worker.cc
  */
 #include "work/work.h"
-
-/* A refusal is believed for so long, so that no grace period asks again in vain. */
-#define REFUSED_NS 1000000000
 
 void work_worker_begins(struct work_worker *worker, int priority)
 {
@@ -20,24 +17,38 @@ void work_worker_appears(struct work_worker *worker)
     rtrcu_store_release(&worker->thread_id, lock_thread_number());
 }
 
-static bool was_refused(const struct work_worker *worker, int priority)
+void work_worker_leaves(struct work_worker *worker)
 {
-    return worker->refused == priority && plat_clock_now() - worker->refused_ns < REFUSED_NS;
+    lock_acquire(&worker->lock);
+    rtrcu_store_relaxed(&worker->priority, 0);
+    rtrcu_store_relaxed(&worker->thread_id, 0);
+    lock_release(&worker->lock);
 }
 
-/* Counted, and the first one said. */
-static void refuse(struct work_worker *worker, int priority, int error)
+static bool was_refused(const struct work_worker *worker, int priority)
 {
-    worker->refused = priority;
-    worker->refused_ns = plat_clock_now();
-    if (counter_add(&worker->work->rt_refused, 1) == 0) {
-        plat_print("rtrcu: real-time scheduling is refused (error %d): expedited grace periods and boosting work at"
-                   " SCHED_OTHER; raise RLIMIT_RTPRIO or grant CAP_SYS_NICE, or set RTRCU_KTHREAD_PRIO=0\n",
+    return worker->refused == priority && plat_clock_now() - worker->refused_ns < WORK_REFUSED_NS;
+}
+
+void work_refuse_rt(struct work *work, int error)
+{
+    if (counter_add(&work->rt_refused, 1) == 0) {
+        plat_print("rtrcu: real-time scheduling is refused (error %d): expedited grace periods, boosting and callbacks"
+                   " of real-time threads work at SCHED_OTHER; raise RLIMIT_RTPRIO or grant CAP_SYS_NICE, or set"
+                   " RTRCU_KTHREAD_PRIO=0, RTRCU_GP_RTPRIO=0 and RTRCU_KRCUD_RTPRIO=0\n",
                    -error);
     }
 }
 
-/* From @before to @priority, under the lock; @thread: nobody = the worker itself.  Returns what is in force. */
+static void refuse(struct work_worker *worker, int priority, int error)
+{
+    worker->refused = priority;
+    worker->refused_ns = plat_clock_now();
+    work_refuse_rt(worker->work, error);
+}
+
+/* Change from @before to @priority, under the lock; @thread: none = the worker itself.  Returns the priority in
+ * force. */
 static int change(struct work_worker *worker, struct plat_tid thread, int before, int priority)
 {
     must_hold(&worker->lock);
@@ -66,7 +77,7 @@ void work_worker_lift(struct work_worker *worker, int priority)
 {
     struct plat_tid thread = {rtrcu_load_acquire(&worker->thread_id)};
     if (plat_tid_is_nobody(thread))
-        return; /* the worker's first look is ahead */
+        return; /* the worker has not read the wanted priority yet */
 
     lock_acquire(&worker->lock);
     int before = work_worker_priority(worker);

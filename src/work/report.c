@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Saying reports: by a thread of its own that holds nothing.  So a full pipe, the loader's lock or a handler of the
- * program may keep it as long as they like; the grace period that is reported ends when its readers end.  It has the
- * priority of the threads that turn grace periods, if it may: what keeps readers from running would keep the report
- * back as well.
+/* Printing reports in a worker that holds no lock, so a full pipe, the loader's lock or a handler of the program may
+ * block it without harm; the reported grace period still ends when its readers end.  The worker has the priority of the
+ * threads that advance grace periods, if permitted: whatever keeps readers from running would also delay the report.
  *
  * tested by: test/api/stall.cc
  */
@@ -56,12 +55,12 @@ void work_visit_ends(struct work *work)
     rtrcu_store_release(&work->visit.visitor, 0);
 }
 
-/* What the worker knows of a visit: when it began, and the age at which it is reported next. */
+/* The worker's record of a visit: its start time, and the age at which the next report is due. */
 struct visit_known {
     int64_t began_ns, report_ns;
 };
 
-/* Gathers a report if the visit is too old.  How long the worker may sleep before it has to look again. */
+/* Gather a report if the visit is too old.  Returns the time until the next check. */
 static int64_t check_visit(struct work *work, struct visit_known *known)
 {
     int64_t began_ns = rtrcu_load_acquire(&work->visit.began_ns), age_ns = plat_clock_now() - began_ns;
@@ -80,7 +79,7 @@ static int64_t check_visit(struct work *work, struct visit_known *known)
     return known->report_ns - age_ns;
 }
 
-/* The program's handler has ended the thread: the next report makes another. */
+/* The program's handler has ended the thread: the next report creates another. */
 static void on_thread_end(void *argument)
 {
     struct work_worker *worker = argument;
@@ -93,7 +92,7 @@ static void *report_body(void *argument)
     struct visit_known known = {0};
     pthread_cleanup_push(on_thread_end, worker);
 
-    for (;;) { /* for the life of the process, or until a handler ends it */
+    while (work_goes_on(worker->work)) { /* or until a handler ends the thread */
         uint32_t event = work_worker_event(worker);
         int64_t rest_ns = check_visit(worker->work, &known);
         if (!callback_message_write(worker->work->cb) && !watch_report_print(worker->work->watch))
@@ -115,7 +114,7 @@ bool work_notify_handler(struct work *work)
     if (work_worker_start(teller) != 0)
         return false;
     work_worker_wake(teller);
-    return work_worker_runs(teller); /* the worker's maker may yet be refused */
+    return work_worker_runs(teller); /* the worker's creation may yet be refused */
 }
 
 static void run_handler(void (*handler)(void))
@@ -129,7 +128,7 @@ static void *notify_body(void *argument)
     struct work_worker *worker = argument;
     pthread_cleanup_push(on_thread_end, worker);
 
-    for (;;) { /* for the life of the process, or until a handler ends it */
+    while (work_goes_on(worker->work)) { /* or until a handler ends the thread */
         uint32_t event = work_worker_event(worker);
         void (*handler)(void) = rtrcu_load_acquire(&worker->work->blocking_handler);
         if (work_worker_take_wanted(worker) && handler)
@@ -141,9 +140,10 @@ static void *notify_body(void *argument)
     return NULL;
 }
 
-/* What it reports may be that ordinary threads do not come to run. */
-static int first_priority(const struct rtrcu_config *config)
+/* The reported cause may be that ordinary threads do not get to run. */
+static int first_priority(const struct rtrcu_config *config, int creator)
 {
+    (void)creator;
     return config->kthread_prio;
 }
 
@@ -155,7 +155,7 @@ static bool has_stall_handler(const struct work *work)
 static bool has_handler(const struct work *work)
 {
     (void)work;
-    return true; /* nobody asks for it otherwise */
+    return true; /* it is requested only if the program has set a handler */
 }
 
 const struct work_job work_job_report = {"rtrcu-report", report_body, first_priority, has_stall_handler};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sleeping: away, so that a switch to full fences does not wait for the sleeper.
+/* Sleeping in the library: marked as asleep, so that a switch to full fences does not wait for the thread.
  *
  * tested by: test/api/deadline.cc
  */

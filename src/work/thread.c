@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads of the library: made when first needed, by one maker at a time; one that is refused is tried again.
+/* Creating threads of the library: on first need, by one thread at a time; a refused one is tried again later.
  *
  * tested by: test/unit/work/thread_state.cc, test/api/threads.cc, test/api/ending.cc
  */
@@ -7,7 +7,7 @@
 
 #include "work/work.h"
 
-/* How often it is looked whether the process has threads of its own. */
+/* Interval between checks whether the process still has threads of its own. */
 #define LOOK_NS 50000000
 
 bool work_thread_hold(struct work_thread *thread)
@@ -20,7 +20,7 @@ bool work_thread_release(struct work_thread *thread)
 {
     uint32_t seen = WORK_STARTING;
     while ((seen & WORK_STARTING) && !rtrcu_compare_exchange(&thread->state, &seen, WORK_NONE))
-        ; /* a second turn finds it ASKED for */
+        ; /* the second attempt finds it NEEDED */
     return seen & WORK_NEEDED;
 }
 
@@ -39,7 +39,7 @@ int work_thread_claim(struct work *work, struct work_thread *thread, sigset_t *s
         return 0;
 
     plat_signals_block(saved);
-    while (seen != WORK_RUNNING) { /* each turn saw another state */
+    while (seen != WORK_RUNNING) { /* each iteration saw another state */
         uint32_t next = seen == WORK_NONE ? WORK_STARTING : WORK_STARTING | WORK_NEEDED;
         if (!rtrcu_compare_exchange(&thread->state, &seen, next))
             continue;
@@ -56,25 +56,75 @@ static void *begin_as_ours(void *argument)
 {
     struct work_thread *thread = argument;
     reader_self_set(READER_STATE_OURS);
-    call_begin(); /* a handler that forks here leaves a child without this thread's other half */
-    return thread->body(thread->argument);
+    call_begin(); /* a child that a handler forks from here on must end */
+    void *result = thread->body(thread->argument);
+    if (work_thread_is_me(thread)) /* unless the body has reported its own end */
+        work_thread_ended(thread->work, thread);
+    return result;
+}
+
+/* ---- shutting down ---- */
+
+#define END_POLL_NS 50000
+
+/* Wake the thread until its body has returned, so that no check of the flag can miss the wake-up.  Then wait until the
+ * kernel's thread has exited: its stack and its thread-local storage are free afterwards. */
+static void end(struct work_thread *thread)
+{
+    struct plat_thread_snapshot seen;
+    struct plat_tid tid = plat_thread_tid(&thread->plat);
+    if (!thread->body) /* driver=sched counts as running, without a thread */
+        rtrcu_exchange(&thread->state, WORK_NONE);
+    while (work_thread_exists(thread)) {
+        if (plat_tid_is_nobody(tid))
+            tid = plat_thread_tid(&thread->plat);
+        work_thread_wake(thread);
+        plat_clock_sleep(END_POLL_NS);
+    }
+    if (plat_tid_is_nobody(tid))
+        return;
+    for (plat_thread_snapshot(tid, &seen); seen.state != '?'; plat_thread_snapshot(tid, &seen)) /* '?': exited */
+        plat_clock_sleep(END_POLL_NS);
+}
+
+void work_thread_end_all(struct work *work)
+{
+    rtrcu_exchange(&work->is_shut_down, 1);
+    do { /* once, unless a thread is created meanwhile */
+        for (struct work_thread *thread = rtrcu_load_acquire(&work->made); thread;
+             thread = rtrcu_load_relaxed(&thread->older))
+            end(thread);
+    } while ((uint32_t)rtrcu_load_acquire(&work->threads) != 0);
+    rtrcu_store_release(&work->is_shut_down, 0);
 }
 
 /* ---- the end of the process ----
  *
- * The C library ends a process whose main thread has called pthread_exit() with its last thread, and would wait for
- * ours for ever.  So a thread of ours looks now and then whether any other is left, and ends the process as the last
- * one would have: by exit(0), with the signals blocked that the process blocked at its beginning.  Callbacks that wait
- * are lost, as at every end of a process; one that runs is waited for, since it is the program's.
+ * A process whose main thread has called pthread_exit() ends with its last thread, so the library's threads would keep
+ * it alive for ever.  Therefore one of them checks regularly whether any other thread is left, and ends the process as
+ * the last thread would have: by exit(0), with the signals blocked that the process blocked when it began.  Pending
+ * callbacks are lost, as at every end of a process; a running callback is waited for, since it is the program's
+ * code.
  */
 
-/* The number is read before the kernel's: so nobody else's thread is taken for one of ours that was made meanwhile; and
- * it must not have changed behind that, lest one is taken for one of ours that has gone. */
+static bool invokes(const struct work *work)
+{
+    for (int room = 0; room < WORK_INVOKERS; room++) {
+        const struct work_invokers *invokers = &work->invokers[room];
+        if (invokers->any && invokers->any(invokers->owner))
+            return true;
+    }
+    return false;
+}
+
+/* The library's number is read before the kernel's, so no program thread is mistaken for a library thread created
+ * meanwhile.  It must not have changed afterwards, or a program thread could be mistaken for a library thread that has
+ * exited. */
 static bool only_ours_are_left(struct work *work)
 {
     uint64_t ours = rtrcu_load_acquire(&work->threads);
     int left = plat_threads_left();
-    if (left < 0 || (uint32_t)ours != (uint32_t)left || work->anybody_serves(work->serve))
+    if (left < 0 || (uint32_t)ours != (uint32_t)left || invokes(work))
         return false;
 
     rtrcu_fence_full();
@@ -85,15 +135,18 @@ static void *end_body(void *argument)
 {
     struct work *work = argument;
     uint32_t never = 0;
-    while (!only_ours_are_left(work)) /* ends with the program's last thread */
+    while (!only_ours_are_left(work)) { /* ends with the program's last thread */
+        if (!work_goes_on(work))
+            return NULL;
         work_sleep(work, &never, 0, LOOK_NS);
+    }
     plat_signals_initial(rtrcu_load_acquire(&work->attr));
-    reader_self_clear(READER_STATE_OURS); /* what exit() calls may block signals, and fork */
+    reader_self_clear(READER_STATE_OURS); /* functions called by exit() may block signals, and fork */
     call_end();
     exit(0);
 }
 
-/* Where it is refused, the next thread of ours that is made tries again. */
+/* If refused, the next library thread that is created tries again. */
 static void start_end_thread(struct work *work)
 {
     struct work_thread_spec start = {.name = "rtrcu-end", .body = end_body, .argument = work};
@@ -102,8 +155,8 @@ static void start_end_thread(struct work *work)
         (void)work_thread_make(work, &work->end, &start, &saved);
 }
 
-/* The flag is stored, then the number is read; the maker of a thread counts it, then reads the flag: both by updates.
- * */
+/* The flag is stored, then the number is read; a thread that creates a thread counts it, then reads the flag.  Both by
+ * updates. */
 void work_main_ends(struct work *work)
 {
     rtrcu_exchange(&work->main_ended, 1);
@@ -111,9 +164,21 @@ void work_main_ends(struct work *work)
         start_end_thread(work);
 }
 
-/* ---- making it ---- */
+/* ---- creating ---- */
 
-/* It is counted once it is there, and no longer before it goes: so the kernel counts no fewer. */
+/* Called by the creator of the thread, one at a time. */
+static void note_made(struct work *work, struct work_thread *thread)
+{
+    if (thread->work)
+        return;
+    thread->work = work;
+    struct work_thread *newest = rtrcu_load_relaxed(&work->made);
+    do /* each further round means that another thread has been added */
+        rtrcu_store_relaxed(&thread->older, newest);
+    while (!rtrcu_compare_exchange(&work->made, &newest, thread));
+}
+
+/* The thread is counted after its creation, and uncounted before its exit, so the kernel never counts fewer. */
 int work_thread_make(struct work *work, struct work_thread *thread, const struct work_thread_spec *start,
                      const sigset_t *saved)
 {
@@ -121,6 +186,7 @@ int work_thread_make(struct work *work, struct work_thread *thread, const struct
     thread->body = start->body;
     thread->argument = start->argument;
     thread->attr = start->attr ? start->attr : work_attr(work);
+    note_made(work, thread);
 
     int error = start->body ? plat_thread_create(&thread->plat, thread->attr) : 0;
     if (error) {
@@ -131,7 +197,7 @@ int work_thread_make(struct work *work, struct work_thread *thread, const struct
     }
 
     uint32_t seen = WORK_STARTING;
-    while ((seen & WORK_STARTING) && /* unless it has ended already; a second turn finds it ASKED for */
+    while ((seen & WORK_STARTING) && /* unless it has ended already; the second attempt finds it NEEDED */
            !rtrcu_compare_exchange(&thread->state, &seen, error ? WORK_NONE : WORK_RUNNING))
         ;
 
@@ -149,7 +215,9 @@ bool work_thread_is_me(const struct work_thread *thread)
 void work_thread_ended(struct work *work, struct work_thread *thread)
 {
     rtrcu_fetch_add(&work->threads, WORK_THREADS_CHANGE - 1);
-    plat_thread_renumber(&thread->plat, PLAT_NOBODY); /* the number may be another thread's next */
+    lock_acquire(&work->rt.lock); /* no thread changes its priority by its id, which the kernel may assign anew */
+    plat_thread_renumber(&thread->plat, PLAT_NOBODY);
+    lock_release(&work->rt.lock);
     uint32_t before = rtrcu_exchange(&thread->state, WORK_NONE);
     invariant("INV-DR2", before != WORK_NONE);
     (void)before;

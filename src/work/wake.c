@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waking the driver: at once, or where a deadline thread has something for it at its next tick.
+/* Waking the driver: immediately, or for a deadline thread by leaving the work for the driver's next tick.
  *
  * tested by: test/api/deadline.cc
  */
@@ -16,17 +16,17 @@ void work_driver_wake_later(struct work *work, bool urgent)
         rtrcu_store_release(&work->urgent, 1);
 }
 
-/* A deadline thread that is offline has no deadline to keep. */
+/* May the calling thread wake the driver?  A deadline thread may while it is offline: it has no deadline to meet. */
 static bool may_wake_driver(void)
 {
     bool offline = reader_self_is(READER_STATE_QSBR) && !reader_word_is_online(reader_self_word());
     return may_wake() || offline;
 }
 
-/* [O8] Waker half; the driver's is driver_sleep_until_new().  What is new is stored, then the flag is read.
- *  - our store first:  the driver, who stores its flag and then looks, finds it and does not sleep;
- *  - its flag first:   we see it and wake it.
- * Forbidden: it sleeps AND we wake nobody. */
+/* [O8] Waker half; the driver's half is driver_sleep_until_new().  The work is stored, then we read the driver's flag.
+ *  - Our work first:  the driver stores its flag, then checks for work, finds ours and does not sleep;
+ *  - The driver's flag first:  we see the flag and wake the driver.
+ * Forbidden: the driver sleeps AND we wake no thread. */
 void work_driver_wake(struct work *work, bool urgent)
 {
     const struct work_driver *row = work_driver_row(work);
@@ -44,7 +44,8 @@ void work_driver_wake(struct work *work, bool urgent)
         work_driver_wake_always(work);
 }
 
-/* [O8] The word is changed by an update, then the flag is read; ticks_for_deadlines() is the other half. */
+/* [O8] The thread's half; the driver's half is ticks_for_deadlines().  The thread's word has been changed by a
+ * read-modify-write, then we read the driver's flag. */
 void work_driver_online(struct work *work)
 {
     const struct work_driver *row = work_driver_row(work);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Workers: made when first needed, asleep on a futex otherwise.
+/* Workers: created when first needed, asleep on a futex otherwise.
  *
  * tested by: test/api/expedited.cc
  */
@@ -23,18 +23,26 @@ void work_worker_after_fork_child(struct work_worker *worker, struct plat_tid ol
     *worker = fresh;
 }
 
-/* Driver sched is for programs that want no thread of ours: none is made but to call a handler that the program has
- * set. */
+/* Driver sched is for programs that want no library threads: only a worker that calls a handler set by the program is
+ * created. */
 static bool may_be_made(const struct work_worker *worker)
 {
     return work_driver_has_thread(worker->work) ||
            (worker->job->calls_handler && worker->job->calls_handler(worker->work));
 }
 
+static void *body(void *argument)
+{
+    struct work_worker *worker = argument;
+    void *result = worker->job->body(worker);
+    work_worker_leaves(worker);
+    return result;
+}
+
 int work_worker_start(struct work_worker *worker)
 {
     const struct work_job *job = worker->job;
-    struct work_thread_spec start = {.name = job->name, .body = job->body, .argument = worker};
+    struct work_thread_spec start = {.name = job->name, .body = body, .argument = worker};
     sigset_t saved;
 
     if (work_worker_runs(worker))
@@ -43,7 +51,7 @@ int work_worker_start(struct work_worker *worker)
         return -EAGAIN;
 
     if (job->priority)
-        start.priority = job->priority(config_now(worker->work->config));
+        start.priority = job->priority(config_now(worker->work->config), plat_sched_rt_priority());
     int claimed = work_thread_claim(worker->work, &worker->thread, &saved);
     return claimed > 0 ? work_thread_make(worker->work, &worker->thread, &start, &saved) : claimed;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Backlogs that reach qmax: the effect of each setting of backpressure on the thread that queues.
- */
+/* Tests of backlogs at qmax: the effect of each setting of backpressure on the thread that queues. */
 #include <atomic>
 #include <cerrno>
 #include <thread>
@@ -29,7 +28,7 @@ void block_at_50(struct rtrcu_config *config)
     config->backpressure = RTRCU_BACKPRESSURE_BLOCK;
 }
 
-/* With a reader inside nothing can run, so the backlog is exactly what was queued. */
+/* With a reader inside, no callback can run, so the backlog is exactly the number queued. */
 TEST_F(Backpressure, TryIsRefusedAtTheMaximum)
 {
     configure([](struct rtrcu_config *config) { config->qmax = 50; });
@@ -48,7 +47,7 @@ TEST_F(Backpressure, TryIsRefusedAtTheMaximum)
     EXPECT_EQ(runs, 50);
 }
 
-TEST_F(Backpressure, TryNeverWaitsAndCountsNothingThatWasRefused)
+TEST_F(Backpressure, TryNeverWaitsAndCountsNoRefusedCall)
 {
     configure(block_at_50);
     test::Worker reader;
@@ -70,7 +69,7 @@ TEST_F(Backpressure, TryNeverWaitsAndCountsNothingThatWasRefused)
     EXPECT_EQ(runs, 50);
 }
 
-TEST_F(Backpressure, ExpediteLetsEnqueuesThroughAndCountsThem)
+TEST_F(Backpressure, ExpediteAllowsEnqueuesAboveTheMaximumAndCountsThem)
 {
     configure([](struct rtrcu_config *config) {
         config->qmax = 50;
@@ -80,13 +79,13 @@ TEST_F(Backpressure, ExpediteLetsEnqueuesThroughAndCountsThem)
     uint64_t before = test::stats().over_qmax;
     reader.run([] { rcu_read_lock(); });
     std::thread([&] { queue(60); }).join();
-    EXPECT_EQ(test::stats().over_qmax - before, 10u) << "those after the 50th";
+    EXPECT_EQ(test::stats().over_qmax - before, 10u) << "the calls after the 50th are counted";
     reader.run([] { rcu_read_unlock(); });
     rcu_barrier();
     EXPECT_EQ(runs, 60);
 }
 
-TEST_F(Backpressure, BlockWaitsUntilThereIsRoom)
+TEST_F(Backpressure, BlockWaitsUntilTheBacklogShrinks)
 {
     configure(block_at_50);
     test::Worker reader, producer;
@@ -133,7 +132,7 @@ TEST_F(Backpressure, BlockNeverWaitsInsideASectionOrADeadlineThread)
     EXPECT_EQ(runs, 40);
 }
 
-/* The thread that queues may be the one that runs the task: only the end of the task's section lets callbacks run. */
+/* Callbacks run only after the task's section has ended, and the queueing thread may have to run that task. */
 TEST_F(Backpressure, BlockNeverWaitsForTheSectionOfATask)
 {
     configure(block_at_50);
@@ -160,7 +159,151 @@ TEST_F(Backpressure, BlockNeverWaitsForTheSectionOfATask)
     }
 }
 
-TEST_F(Backpressure, HelpLiftsTheOwnersLimit)
+/* ---- the bound of the process ---- */
+
+void limit_process_to_100(struct rtrcu_config *config)
+{
+    config->qmax_process = 100;
+}
+
+TEST_F(Backpressure, ProcessLimitBelowTheMaximumIsRefusedOnlyWhereBothAreSet)
+{
+    struct rtrcu_config config = test::config_in_force();
+    config.qmax_process = 100;
+    EXPECT_EQ(rtrcu_configure(&config), 0) << "qmax is the default";
+    config.qmax = 100;
+    EXPECT_EQ(rtrcu_configure(&config), 0);
+    config.qmax = 101;
+    EXPECT_EQ(rtrcu_configure(&config), -EINVAL);
+    EXPECT_STREQ(rtrcu_config_error(), "qmax must not be above qmax_process");
+    config.qmax_process = 0;
+    EXPECT_EQ(rtrcu_configure(&config), 0);
+}
+
+/* Queue until the driver has collected so much that shares are in force.  Returns how many were queued. */
+int queue_above_the_process_limit()
+{
+    int queued = 0;
+    auto *owned = new Owned;
+    bool refused = test::eventually([&] {
+        if (queued < 101) {
+            queue(1);
+            queued++;
+            return false;
+        }
+        if (call_rcu_try(&owned->head, run) == -EAGAIN)
+            return true;
+        owned = new Owned;
+        queued++;
+        return false;
+    });
+    EXPECT_TRUE(refused);
+    delete owned;
+    return queued;
+}
+
+TEST_F(Backpressure, ThreadAtItsShareOfTheProcessLimitIsRefused)
+{
+    configure(limit_process_to_100);
+    test::Worker reader, heavy, light;
+    reader.run([] { rcu_read_lock(); });
+    long queued = 0;
+    heavy.run([&] { queued = queue_above_the_process_limit(); });
+    light.run([] {
+        for (int i = 0; i < 5; i++)
+            EXPECT_EQ(call_rcu_try(&(new Owned)->head, run), 0) << "far below its share";
+    });
+    rcu_head untouched = {};
+    heavy.run([&] { EXPECT_EQ(call_rcu_try(&untouched, run), -EAGAIN); });
+    reader.run([] { rcu_read_unlock(); });
+    rcu_barrier();
+    EXPECT_EQ(runs, queued + 5);
+    heavy.run([] { EXPECT_EQ(call_rcu_try(&(new Owned)->head, run), 0) << "the backlog has fallen"; });
+}
+
+TEST_F(Backpressure, EnqueuesAboveTheShareAreCounted)
+{
+    configure(limit_process_to_100);
+    test::Worker reader, heavy;
+    reader.run([] { rcu_read_lock(); });
+    heavy.run([] { queue_above_the_process_limit(); });
+    uint64_t before = test::stats().over_qmax;
+    heavy.run([] { queue(10); });
+    EXPECT_EQ(test::stats().over_qmax - before, 10u);
+    reader.run([] { rcu_read_unlock(); });
+}
+
+TEST_F(Backpressure, BlockedThreadWaitsAtItsShareOfTheProcessLimit)
+{
+    configure([](struct rtrcu_config *config) {
+        config->qmax_process = 100;
+        config->backpressure = RTRCU_BACKPRESSURE_BLOCK;
+    });
+    test::Worker reader, heavy;
+    reader.run([] { rcu_read_lock(); });
+    uint64_t blocked = test::stats().blocked_at_qmax;
+    heavy.run([] { queue_above_the_process_limit(); });
+    heavy.start([] { queue(1); });
+    ASSERT_TRUE(test::eventually([&] { return test::stats().blocked_at_qmax > blocked; }));
+    reader.run([] { rcu_read_unlock(); });
+    heavy.wait();
+}
+
+/* Two heads and a pointer of rcu_free(), of which the default limit would take no notice. */
+CHILD(stalled_above_the_process_limit)
+{
+    test::Worker reader;
+    reader.run([] { rcu_read_lock(); });
+    queue(2);
+    rcu_free(malloc(1));
+    synchronize_rcu();
+}
+
+TEST(BackpressureReport, StallReportTellsHowMuchWaitsAndThatTheLimitIsExceeded)
+{
+    test::ChildResult result = test::run_child_until("stalled_above_the_process_limit", "that wait for it",
+                                                     {"RTRCU_STALL_TIMEOUT_MS=300", "RTRCU_QMAX_PROCESS=2"});
+    EXPECT_TRUE(result.contains("callbacks that wait for it: 3, more than qmax_process: backpressure acts"))
+        << result.output;
+}
+
+CHILD(blocked_inside_a_section)
+{
+    for (int i = 0; i < 3; i++) {
+        rcu_read_lock();
+        queue(20);
+        rcu_read_unlock();
+    }
+    rcu_barrier();
+}
+
+TEST(BackpressureReport, BlockThatCannotActInsideSectionsIsReportedOnce)
+{
+    test::ChildResult result =
+        test::run_child("blocked_inside_a_section", {"RTRCU_QMAX=5", "RTRCU_BACKPRESSURE=block"});
+    EXPECT_TRUE(exited_well(result));
+    size_t first =
+        result.output.find("above its limit of 5, and with backpressure=block call_rcu() cannot wait inside");
+    ASSERT_NE(first, std::string::npos) << result.output;
+    EXPECT_EQ(result.output.find("backpressure=block", result.output.find("said once")), std::string::npos)
+        << result.output;
+}
+
+TEST(BackpressureReport, BlockThatActsOutsideSectionsIsNotReported)
+{
+    test::ChildResult result =
+        test::run_child("blocked_outside_sections", {"RTRCU_QMAX=5", "RTRCU_BACKPRESSURE=block"});
+    EXPECT_TRUE(exited_well(result));
+    EXPECT_FALSE(result.contains("backpressure=block")) << result.output;
+}
+
+CHILD(blocked_outside_sections)
+{
+    queue(50);
+    rcu_barrier();
+}
+
+TEST_F(Backpressure, HelpRemovesTheOwnersLimit)
 {
     configure([](struct rtrcu_config *config) {
         config->policy = RTRCU_POLICY_INLINE;
@@ -173,8 +316,8 @@ TEST_F(Backpressure, HelpLiftsTheOwnersLimit)
     reader.run([] { rcu_read_lock(); });
     owner.run([&] { queue(all); });
     reader.run([] { rcu_read_unlock(); });
-    // A reader was inside, so they were taken for at most two grace periods, and what was not taken yet for a third: as
-    // many passes run something.  With the limit it takes more than a hundred, down to where help ends.
+    // The callbacks become ready in at most three grace periods, so at most as many calls run some of them.  With the
+    // owner's limit in force it would take more than a hundred calls.
     owner.run([&] {
         unsigned long passes = 0;
         ASSERT_TRUE(test::eventually([&] {

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers that hold up a grace period are boosted until they leave; where none may be boosted, all goes on
- * without.
- *
- * The reader computes without end below a hog of real-time priority on the only CPU of both, so that its section can
- * end only when it is boosted to a higher one.
- */
+/* Tests of boosting readers that hold up a grace period, and of boosting switched off or refused.
+ * The reader shares its only CPU with a real-time hog, so its section can end only if it is boosted above the hog. */
 #include <atomic>
 #include <cstring>
 #include <pthread.h>
@@ -37,7 +33,7 @@ void bind_to(int cpu)
     REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
 }
 
-/* What the scheduler goes by, with boosts: 0 and more for ordinary threads, negative for real-time ones. */
+/* The priority that the scheduler uses, boosts included: negative for real-time threads, otherwise 0 or more. */
 int priority_in_force()
 {
     char text[512] = "";
@@ -46,7 +42,7 @@ int priority_in_force()
     if (file)
         fclose(file);
     text[length] = 0;
-    const char *at = strrchr(text, ')'); /* field 2, the name, may hold anything; the priority is field 18 */
+    const char *at = strrchr(text, ')'); /* the end of field 2, the name; the priority is field 18 */
     for (int field = 2; at && field < 18; field++)
         at = strchr(at + 1, ' ');
     REQUIRE(at != nullptr);
@@ -67,10 +63,11 @@ cpu_set_t where_it_may_run()
     return all;
 }
 
-/* The calling thread, and the library's threads, which come from it, stay away from the last CPU, which is returned. */
+/* Keep the calling thread off the last CPU, and the library's threads, which inherit its affinity. Returns that CPU. */
 int leave_the_last_cpu()
 {
-    static const cpu_set_t all = where_it_may_run(); /* at the first call: behind that it is one CPU */
+    /* the affinity at the first call */
+    static const cpu_set_t all = where_it_may_run();
     int cpu = CPU_SETSIZE - 1;
     while (!CPU_ISSET(cpu, &all))
         cpu--;
@@ -81,7 +78,7 @@ int leave_the_last_cpu()
     return cpu;
 }
 
-/* A SCHED_FIFO 1 thread that keeps ordinary ones from @cpu as long as this lives; it does from the beginning. */
+/* A SCHED_FIFO 1 thread that keeps ordinary threads off @cpu, from the return of start() until stop(). */
 class Hog
 {
     std::atomic<bool> running_{false}, stop_{false};
@@ -128,8 +125,8 @@ std::chrono::nanoseconds cpu_time()
     return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
-/* SCHED_OTHER reader, preempted inside its section by a SCHED_FIFO 1 hog; everything else on the other CPU.  It
- * computes for @work more before it leaves. */
+/* Call @wait_for_it, on another CPU, while a SCHED_FIFO 1 hog preempts an ordinary reader inside its section. The
+ * reader computes for @work before it leaves. */
 void with_a_preempted_reader(void (*wait_for_it)(), std::chrono::milliseconds work = {})
 {
     int cpu = leave_the_last_cpu();
@@ -142,7 +139,7 @@ void with_a_preempted_reader(void (*wait_for_it)(), std::chrono::milliseconds wo
         steps.reach(1);
         while (!hog.is_running())
             ;
-        /* From here it runs only in spite of the hog.  A few turns that say so, then the section ends. */
+        /* From here on the reader runs only if it is boosted above the hog. */
         for (int i = 0; i < 1000; i++)
             rtrcu_cpu_relax();
         for (auto begun = cpu_time(); cpu_time() - begun < work;)
@@ -160,15 +157,14 @@ void with_a_preempted_reader(void (*wait_for_it)(), std::chrono::milliseconds wo
     reader.join();
 }
 
-/* The kernel gives ordinary threads a twentieth of each second beside real-time hogs too, in one piece of 50 ms.  A
- * section that computes for longer cannot end in it, whenever it comes; a few readers, since another may not have been
- * boosted because it was seen running in that piece. */
-constexpr std::chrono::milliseconds MORE_THAN_THE_KERNEL_GIVES{100};
+/* Beside a real-time hog the kernel still gives ordinary threads 50 ms of each second. A section that computes for
+ * longer cannot end in that time. A reader that runs in that time is not boosted, so the test tries several readers. */
+constexpr std::chrono::milliseconds LONGER_THAN_THE_KERNEL_GRANTS{100};
 
-void until_one_is_boosted(void (*wait_for_it)())
+void until_a_reader_is_boosted(void (*wait_for_it)())
 {
     for (int i = 0; i < 10 && test::stats().boosts == 0; i++)
-        with_a_preempted_reader(wait_for_it, MORE_THAN_THE_KERNEL_GIVES);
+        with_a_preempted_reader(wait_for_it, LONGER_THAN_THE_KERNEL_GRANTS);
     REQUIRE(test::stats().boosts > 0);
 }
 
@@ -176,18 +172,18 @@ CHILD(expedited_boosts_at_once)
 {
     if (!real_time_allowed())
         _exit(3);
-    until_one_is_boosted(synchronize_rcu_expedited);
+    until_a_reader_is_boosted(synchronize_rcu_expedited);
 }
 
-/* The reader runs on another CPU than its booster all the time that it is boosted: the kernel would spin for it
- * on the booster's CPU, past the slice. */
+/* While the reader runs, on another CPU than the booster, the booster spins in the kernel; the nudger must end its
+ * slice. */
 CHILD(a_slice_is_a_slice)
 {
     if (!real_time_allowed())
         _exit(3);
     with_a_preempted_reader(synchronize_rcu_expedited, std::chrono::milliseconds(80));
     struct rtrcu_stats all = test::stats();
-    if (all.boost_ns_max >= 40000000) /* of slices of 1 ms: the booster may have been kept from its CPU */
+    if (all.boost_ns_max >= 40000000) /* many slices of 1 ms; the booster may have been preempted */
         _exit(4);
 }
 
@@ -204,8 +200,8 @@ void call_in_real_time()
     caller_has_boosted |= test::stats().boosts > boosts && slept > 0 && test::sleeps_of(booster) == slept;
 }
 
-/* It would only wait for a worker that does the same.  The section ends within a slice: what is left behind one is the
- * worker's.  So a few readers, since one may end its section in what the kernel gives ordinary threads. */
+/* A real-time caller boosts the reader itself, for one slice, in which the section ends; a longer boost would be the
+ * worker's.  The test tries several readers, since one may end its section in the time that ordinary threads get. */
 CHILD(a_real_time_caller_boosts)
 {
     if (!real_time_allowed())
@@ -225,7 +221,8 @@ CHILD(a_slice_of_a_caller)
     if (!real_time_allowed())
         _exit(3);
     synchronize_rcu_expedited();
-    with_a_preempted_reader(call_in_real_time, std::chrono::milliseconds(180)); /* less than the share of a reader */
+    /* the work takes less time than the boost limit */
+    with_a_preempted_reader(call_in_real_time, std::chrono::milliseconds(180));
     REQUIRE(test::stats().boost_ns_max < 150000000); /* the kernel may give ordinary threads 50 ms meanwhile */
 }
 
@@ -233,7 +230,7 @@ CHILD(normal_boosts_after_its_delay)
 {
     if (!real_time_allowed())
         _exit(3);
-    until_one_is_boosted(synchronize_rcu);
+    until_a_reader_is_boosted(synchronize_rcu);
 }
 
 class Boost : public testing::Test
@@ -243,7 +240,7 @@ class Boost : public testing::Test
     {
         said_.clear();
         if (TEST_EMULATED || std::thread::hardware_concurrency() < 2)
-            GTEST_SKIP() << "needs two CPUs and the kernel's own scheduling";
+            GTEST_SKIP() << "the test needs two CPUs, and no emulator";
         test::ChildResult result = test::run_child(child, environment);
         if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
             GTEST_SKIP() << "real-time scheduling is not allowed here";
@@ -253,26 +250,26 @@ class Boost : public testing::Test
     std::string said_;
 };
 
-TEST_F(Boost, AnExpeditedGracePeriodBoostsAtOnce)
+TEST_F(Boost, ExpeditedGracePeriodBoostsImmediately)
 {
     expect_works("expedited_boosts_at_once", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
-TEST_F(Boost, ARealTimeCallerBoostsItself)
+TEST_F(Boost, RealTimeCallerBoostsReaders)
 {
     expect_works("a_real_time_caller_boosts", {"RTRCU_KTHREAD_PRIO=10"});
     expect_works("a_slice_of_a_caller", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
-TEST_F(Boost, ANormalOneBoostsAfterItsDelay)
+TEST_F(Boost, NormalGracePeriodBoostsAfterItsDelay)
 {
     expect_works("normal_boosts_after_its_delay", {"RTRCU_KTHREAD_PRIO=10", "RTRCU_BOOST_DELAY_US=1000"});
 }
 
-TEST_F(Boost, OneBoostEndsWithItsSlice)
+TEST_F(Boost, BoostEndsAfterOneSlice)
 {
     test::ChildResult result;
-    for (int i = 0; i < 20; i++) { /* until nothing keeps the booster for so long */
+    for (int i = 0; i < 20; i++) { /* repeat if the booster was preempted for long */
         result = test::run_child("a_slice_is_a_slice", {"RTRCU_KTHREAD_PRIO=10"});
         if (!WIFEXITED(result.status) || WEXITSTATUS(result.status) != 4)
             break;
@@ -282,7 +279,7 @@ TEST_F(Boost, OneBoostEndsWithItsSlice)
     EXPECT_TRUE(WIFEXITED(result.status) && WEXITSTATUS(result.status) == 0) << result.output;
 }
 
-/* ---- a reader that waits for a lock, whose holder the hog keeps from running ---- */
+/* ---- a reader that waits for a lock whose holder the hog preempts ---- */
 
 struct Waiting {
     pthread_mutex_t mutex;
@@ -301,7 +298,7 @@ void hold_the_lock(Waiting &waiting)
     waiting.steps.reach(1);
     while (!waiting.hog.is_running())
         ;
-    pthread_mutex_unlock(&waiting.mutex); /* only when it is boosted, or the hog stops */
+    pthread_mutex_unlock(&waiting.mutex); /* returns only if the holder is boosted or the hog stops */
 }
 
 void read_and_wait_for_the_lock(Waiting &waiting)
@@ -317,12 +314,12 @@ void read_and_wait_for_the_lock(Waiting &waiting)
     rcu_read_unlock();
 }
 
-/* Did the reader leave before the hog stopped? */
+/* Returns whether the reader left before the hog stopped. */
 bool with_a_reader_that_waits(int protocol, void (*wait_for_it)())
 {
     if (!real_time_allowed())
         _exit(3);
-    static Waiting waiting; /* not the child's stack: its threads may outlive this */
+    static Waiting waiting; /* static, since the child's threads may outlive this function */
     waiting.hogged_cpu = leave_the_last_cpu();
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
@@ -332,7 +329,7 @@ bool with_a_reader_that_waits(int protocol, void (*wait_for_it)())
     waiting.steps.wait(1);
     std::thread reader(read_and_wait_for_the_lock, std::ref(waiting));
     waiting.steps.wait(2);
-    REQUIRE(test::eventually([] { return test::is_asleep(waiting.reader); })); /* however long it waits for a CPU */
+    REQUIRE(test::eventually([] { return test::is_asleep(waiting.reader); })); /* the reader may wait for a CPU first */
     waiting.hog.start(waiting.hogged_cpu);
     wait_for_it();
     waiting.left_before_the_hog = waiting.left;
@@ -356,12 +353,12 @@ CHILD(waits_for_another_lock)
     });
 }
 
-TEST_F(Boost, PassesOnThroughALockThatInherits)
+TEST_F(Boost, BoostPropagatesThroughPriorityInheritingLock)
 {
     expect_works("boosts_through_a_pi_lock", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
-TEST_F(Boost, AnotherLockIsNamedByTheStallReport)
+TEST_F(Boost, StallReportNamesLockWithoutInheritance)
 {
     expect_works("waits_for_another_lock", {"RTRCU_KTHREAD_PRIO=10", "RTRCU_STALL_TIMEOUT_MS=20"});
     if (!IsSkipped()) {
@@ -370,9 +367,9 @@ TEST_F(Boost, AnotherLockIsNamedByTheStallReport)
     }
 }
 
-/* ---- a boost ends ---- */
+/* ---- the end of a boost ---- */
 
-CHILD(boosted_and_given_back)
+CHILD(boost_ends_with_the_section)
 {
     if (!real_time_allowed())
         _exit(3);
@@ -405,14 +402,14 @@ CHILD(boosted_and_given_back)
     REQUIRE(all.boost_ns_max <= all.boost_ns);
 }
 
-TEST_F(Boost, IsGivenBack)
+TEST_F(Boost, BoostEndsWithTheSection)
 {
-    expect_works("boosted_and_given_back", {"RTRCU_KTHREAD_PRIO=10"});
+    expect_works("boost_ends_with_the_section", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
-constexpr uint64_t boost_limit_ns = 200000000; /* on one reader in one grace period */
+constexpr uint64_t boost_limit_ns = 200000000; /* longest time for which a grace period boosts one reader */
 
-/* A reader that sleeps is boosted for a bounded share, and others are not delayed by it for ever. */
+/* A sleeping reader is boosted up to the limit, then given up. */
 CHILD(a_sleeping_reader)
 {
     if (!real_time_allowed())
@@ -426,20 +423,21 @@ CHILD(a_sleeping_reader)
     });
     REQUIRE(test::eventually([] { return test::stats().boosts >= 5; }));
     uint64_t given_up = test::stats().boost_given_up;
-    REQUIRE(given_up == 0 || test::stats().boost_ns >= boost_limit_ns); /* read in this order: it only grows */
+    /* boost_ns is read after boost_given_up, since it only grows */
+    REQUIRE(given_up == 0 || test::stats().boost_ns >= boost_limit_ns);
     REQUIRE(test::eventually([] { return test::stats().boost_given_up >= 1; }));
     REQUIRE(test::stats().boost_ns >= boost_limit_ns);
-    REQUIRE(!done); /* it is not boosted for ever, but waited for */
+    REQUIRE(!done); /* the reader is no longer boosted, but the grace period still waits for it */
     sleeper.run([] { rcu_read_unlock(); });
     updater.join();
 }
 
-TEST_F(Boost, ASleepingReaderIsGivenUp)
+TEST_F(Boost, SleepingReaderIsBoostedUpToItsLimit)
 {
     expect_works("a_sleeping_reader", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
-/* ---- and where it is off, or refused ---- */
+/* ---- boosting switched off or refused ---- */
 
 CHILD(no_boosting)
 {
@@ -452,7 +450,7 @@ CHILD(no_boosting)
     updater.join();
 }
 
-TEST_F(Boost, NobodyIsBoostedWhereItIsOff)
+TEST_F(Boost, NoReaderIsBoostedWithBoostOff)
 {
     expect_works("no_boosting", {"RTRCU_BOOST=0", "RTRCU_STALL_TIMEOUT_MS=30"});
     expect_works("no_boosting", {"RTRCU_KTHREAD_PRIO=0", "RTRCU_STALL_TIMEOUT_MS=30"});
@@ -474,7 +472,7 @@ CHILD(drop_permission)
     test::become_child_without_real_time("refused");
 }
 
-TEST_F(Boost, ARefusalIsCounted)
+TEST_F(Boost, RefusedBoostIsCounted)
 {
     expect_works("drop_permission", {});
 }

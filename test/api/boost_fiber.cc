@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fibers of Boost.Fiber under the library's scheduling algorithm: sections stay with fibers, wherever they go on.
- */
+/* Tests of Boost.Fiber with the library's scheduling algorithm: a section stays with its fiber on any thread. */
 #include <mutex>
 #include <thread>
 #include <unistd.h>
@@ -25,7 +24,8 @@ void read_and_yield(Shared &shared)
     while (!shared.stop) {
         rtrcu::guard section;
         auto seen = shared.see();
-        pid_t began = gettid(); /* pthread_self() is the same in one function, says the compiler */
+        /* not pthread_self(), whose value the compiler may keep in a register within one function */
+        pid_t began = gettid();
         boost::this_fiber::yield();
         shared.moved += began != gettid();
         shared.check(seen);
@@ -33,8 +33,8 @@ void read_and_yield(Shared &shared)
     }
 }
 
-/* Carriers share their fibers, which change threads inside their sections. */
-TEST(BoostFiber, HoldsItsSectionOnWhateverThread)
+/* The carrier threads share their fibers, so fibers change threads inside their sections. */
+TEST(BoostFiber, FiberKeepsItsSectionOnAnyThread)
 {
     constexpr int carriers = 3, readers = 16;
     Shared shared;
@@ -66,7 +66,7 @@ TEST(BoostFiber, HoldsItsSectionOnWhateverThread)
     EXPECT_EQ(shared.bad_sections, 0);
 }
 
-TEST(BoostFiber, AGracePeriodWaitsForTheFiberNotForItsThread)
+TEST(BoostFiber, GracePeriodWaitsForASuspendedFiber)
 {
     std::thread([] {
         fibers::use_scheduling_algorithm<rtrcu::fiber_algorithm<>>();
@@ -85,7 +85,7 @@ TEST(BoostFiber, AGracePeriodWaitsForTheFiberNotForItsThread)
             over = true;
         });
         for (int i = 0; i < 100; i++) {
-            rtrcu::guard section; /* the thread's own, meanwhile */
+            rtrcu::guard section; /* a section of the thread itself */
             EXPECT_FALSE(poll_state_synchronize_rcu(later));
             boost::this_fiber::yield();
         }
@@ -97,30 +97,30 @@ TEST(BoostFiber, AGracePeriodWaitsForTheFiberNotForItsThread)
     }).join();
 }
 
-/* A fiber that is launched at once, inside a section of the one that launches it, which goes on later. */
-TEST(BoostFiber, LaunchedAtOnceItTakesNothingAlong)
+/* With launch::dispatch the new fiber runs immediately, while the launching fiber is suspended inside its section. */
+TEST(BoostFiber, LaunchedFiberStartsOutsideTheLaunchersSection)
 {
     std::thread([] {
         boost::fibers::use_scheduling_algorithm<rtrcu::fiber_algorithm<boost::fibers::algo::round_robin>>();
-        for (bool from_main : {true, false}) {
-            auto launch = [] {
-                rtrcu::guard section;
-                boost::fibers::fiber launched(boost::fibers::launch::dispatch, [] {
-                    EXPECT_FALSE(rcu_read_lock_held()) << "the section is the other fiber's";
-                    rtrcu::guard inner;
-                    boost::this_fiber::yield();
-                    EXPECT_TRUE(rcu_read_lock_held());
-                });
-                EXPECT_TRUE(rcu_read_lock_held());
-                launched.join();
-                EXPECT_TRUE(rcu_read_lock_held());
-            };
-            if (from_main)
-                launch();
-            else
-                boost::fibers::fiber(launch).join();
-            EXPECT_FALSE(rcu_read_lock_held());
-        }
+        auto launched_body = [] {
+            EXPECT_FALSE(rcu_read_lock_held()) << "the section belongs to the launching fiber";
+            rtrcu::guard section;
+            boost::this_fiber::yield();
+            EXPECT_TRUE(rcu_read_lock_held());
+        };
+        auto launch_inside_a_section = [&] {
+            rtrcu::guard section;
+            boost::fibers::fiber launched(boost::fibers::launch::dispatch, launched_body);
+            EXPECT_TRUE(rcu_read_lock_held());
+            launched.join();
+            EXPECT_TRUE(rcu_read_lock_held());
+        };
+
+        launch_inside_a_section(); /* in the main fiber */
+        EXPECT_FALSE(rcu_read_lock_held());
+
+        boost::fibers::fiber(launch_inside_a_section).join();
+        EXPECT_FALSE(rcu_read_lock_held());
     }).join();
     synchronize_rcu();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a program may do to the queue it serves: budgets of every size, deadlines that are always near, callbacks that
- * throw or end their thread, cancellation, and backlogs that the caller itself keeps from falling.
- */
+/* Tests of budgets and deadlines of owners that run their callbacks, of callbacks that throw or end their thread, of
+ * cancellation, and of backlogs that cannot shrink while the caller waits. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -49,7 +48,7 @@ void queue_counted(int times, rcu_callback_t func = count)
 
 /* ---- budgets ---- */
 
-TEST_F(Budgets, ABudgetBeyondAllTimeIsNoLimitOfTime)
+TEST_F(Budgets, BudgetBeyondTheClocksRangeIsUnlimited)
 {
     inline_policy();
     uint64_t stops = test::stats().budget_stops;
@@ -64,7 +63,7 @@ TEST_F(Budgets, ABudgetBeyondAllTimeIsNoLimitOfTime)
     EXPECT_EQ(test::stats().budget_stops, stops);
 }
 
-TEST_F(Budgets, ABatchHasAtMostItsCountOfPointers)
+TEST_F(Budgets, BatchFreesAtMostItsLimitOfPointers)
 {
     configure([](struct rtrcu_config *config) {
         config->policy = RTRCU_POLICY_INLINE;
@@ -91,7 +90,7 @@ TEST_F(Budgets, ABatchHasAtMostItsCountOfPointers)
 
 /* ---- deadlines ---- */
 
-TEST_F(Budgets, ADeadlineThatIsAlwaysNearStarvesNothing)
+TEST_F(Budgets, CallbacksRunEvenIfADeadlineIsAlwaysNear)
 {
     for (int32_t backpressure : {RTRCU_BACKPRESSURE_EXPEDITE, RTRCU_BACKPRESSURE_HELP}) {
         struct rtrcu_config config = test::config_in_force();
@@ -112,7 +111,7 @@ TEST_F(Budgets, ADeadlineThatIsAlwaysNearStarvesNothing)
 
 const std::vector<std::string> without_a_thread = {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"};
 
-CHILD(barrier_behind_the_deadline)
+CHILD(barrier_after_the_deadline)
 {
     rcu_set_deadline(1);
     queue_counted(20);
@@ -125,14 +124,14 @@ CHILD(barrier_behind_the_deadline)
     REQUIRE(runs == 1);
 }
 
-TEST_F(Budgets, ABarrierEndsThoughItsCallersDeadlineHasPassed)
+TEST_F(Budgets, BarrierEndsAfterItsCallersDeadline)
 {
-    EXPECT_TRUE(exited_well(test::run_child("barrier_behind_the_deadline", without_a_thread)));
+    EXPECT_TRUE(exited_well(test::run_child("barrier_after_the_deadline", without_a_thread)));
 }
 
 /* ---- callbacks that do not return ---- */
 
-/* An owner that the machine does not let run for long loses what is ready to a daemon, where nothing is thrown. */
+/* A daemon may take over the callbacks of a preempted owner.  There the callback must not throw. */
 thread_local bool is_owner;
 std::atomic<int> thrown;
 
@@ -145,29 +144,34 @@ void throws(rcu_head *head)
     throw 42;
 }
 
-TEST_F(Budgets, AnExceptionPassesAndTheQueueGoesOn)
+TEST_F(Budgets, ExceptionPropagatesAndTheQueueContinues)
 {
     inline_policy();
     test::Worker owner;
     owner.run([&] {
-        int caught = 0;
         is_owner = true;
-        ASSERT_TRUE(test::eventually([&] {
+        int caught = 0;
+        auto process_and_catch = [&] {
+            try {
+                rcu_process_callbacks(-1);
+            } catch (int) {
+                caught++;
+            }
+        };
+        auto run_three_that_throw = [&] {
             queue_counted(3, throws);
             return test::eventually([&] {
-                       try {
-                           rcu_process_callbacks(-1);
-                       } catch (int) {
-                           caught++;
-                       }
-                       return runs == 3;
-                   }) &&
-                   caught >= 3;
-        }));
+                process_and_catch();
+                return runs == 3;
+            });
+        };
+        /* A daemon may run some of the callbacks, which do not throw there. */
+        ASSERT_TRUE(test::eventually([&] { return run_three_that_throw() && caught >= 3; }));
         EXPECT_EQ(caught, thrown);
+
         queue_counted(2);
         rcu_barrier();
-        EXPECT_EQ(runs, 2);
+        EXPECT_EQ(runs, 2) << "the queue continues";
     });
 }
 
@@ -189,12 +193,12 @@ CHILD(throws_out_of_a_barrier)
     REQUIRE(runs == 2);
 }
 
-TEST_F(Budgets, AnExceptionPassesABarrierThatRunsCallbacks)
+TEST_F(Budgets, ExceptionPropagatesThroughBarrierThatRunsCallbacks)
 {
     EXPECT_TRUE(exited_well(test::run_child("throws_out_of_a_barrier", without_a_thread)));
 }
 
-TEST_F(Budgets, AThreadThatEndsInsideACallbackLeavesItsQueueToOthers)
+TEST_F(Budgets, ThreadEndingInsideCallbackLeavesItsQueueToOthers)
 {
     inline_policy();
     std::thread([] {
@@ -221,25 +225,29 @@ void cancelled_inside(rcu_head *head)
     count(head);
 }
 
-TEST_F(Budgets, AThreadIsCancelledBehindItsCallbacks)
+TEST_F(Budgets, ThreadIsCancelledAfterItsCallbacks)
 {
     inline_policy();
-    std::atomic<bool> went_on{false};
+    std::atomic<bool> survived{false};
+    auto run_three_that_cancel = [] {
+        queue_counted(3, cancelled_inside);
+        test::eventually([] {
+            rcu_process_callbacks(-1);
+            return runs == 3;
+        });
+    };
     std::thread([&] {
         is_owner = true;
-        test::eventually([] {
-            queue_counted(3, cancelled_inside);
-            test::eventually([] {
-                rcu_process_callbacks(-1);
-                return runs == 3;
-            });
-            pthread_testcancel(); /* ends the thread, if it has run one itself */
+        test::eventually([&] {
+            run_three_that_cancel();
+            pthread_testcancel(); /* ends the thread, if it has run a callback itself */
             return false;
         });
-        went_on = true;
+        survived = true;
     }).join();
-    EXPECT_EQ(runs, 3) << "each to its end";
-    EXPECT_FALSE(went_on);
+
+    EXPECT_EQ(runs, 3) << "each callback ran to its end";
+    EXPECT_FALSE(survived);
     rcu_barrier();
 }
 
@@ -260,8 +268,8 @@ void takes_the_lock(rcu_head *head)
     count(head);
 }
 
-/* As a handler that interrupted the allocator: callbacks cannot return before the caller has. */
-TEST_F(Budgets, BlockEndsWhereTheCallerHoldsWhatCallbacksWaitFor)
+/* The callbacks need a lock that the caller holds, like the allocator's, so they cannot return while it waits. */
+TEST_F(Budgets, BlockEndsIfTheCallerHoldsALockOfCallbacks)
 {
     configure(block_at_five);
     struct rtrcu_stats before = test::stats();
@@ -275,7 +283,7 @@ TEST_F(Budgets, BlockEndsWhereTheCallerHoldsWhatCallbacksWaitFor)
     EXPECT_EQ(runs, 7);
 }
 
-TEST_F(Budgets, BlockIsNoQuiescentState)
+TEST_F(Budgets, BlockingIsNotAQuiescentState)
 {
     configure(block_at_five);
     uint64_t before = test::stats().blocked_at_qmax;
@@ -298,17 +306,17 @@ void never_returns(rcu_head *)
         pause();
 }
 
-CHILD(barrier_behind_a_callback_that_does_not_return)
+CHILD(barrier_after_an_endless_callback)
 {
     queue_counted(2, never_returns);
     rcu_free(malloc(16));
     rcu_barrier();
 }
 
-TEST_F(Budgets, ABarrierThatIsStuckIsReported)
+TEST_F(Budgets, StuckBarrierIsReported)
 {
-    test::ChildResult result = test::run_child_until("barrier_behind_a_callback_that_does_not_return",
-                                                     "invokes them, and runs", {"RTRCU_STALL_TIMEOUT_MS=30"});
+    test::ChildResult result = test::run_child_until("barrier_after_an_endless_callback", "invokes them, and runs",
+                                                     {"RTRCU_STALL_TIMEOUT_MS=30"});
     EXPECT_FALSE(result.timed_out);
     EXPECT_TRUE(result.contains("rcu_barrier() has waited for")) << result.output;
     EXPECT_TRUE(result.contains("for 3 callbacks and frees of thread")) << result.output;
@@ -316,7 +324,7 @@ TEST_F(Budgets, ABarrierThatIsStuckIsReported)
 
 /* ---- errno ---- */
 
-TEST_F(Budgets, QueueingLeavesErrnoAlone)
+TEST_F(Budgets, QueueingPreservesErrno)
 {
     std::thread([] {
         for (int i = 0; i < 3000; i++) {

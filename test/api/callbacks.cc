@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Callbacks as programs use them: order, threads that end, bulk frees, barriers, calls inside callbacks.
- */
+/* Tests of callbacks through the public interface: order, threads that exit, bulk frees, barriers, nested calls. */
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
 #include <thread>
 #include <vector>
 
 #include "../support/sync.h"
+#include "../support/variant.h"
 #include "child.h"
 #include "configured.h"
 
@@ -39,7 +42,7 @@ void queue_counted(std::atomic<long> *counter, int times = 1)
     }
 }
 
-TEST_F(Callbacks, RunAfterAGracePeriodNotBefore)
+TEST_F(Callbacks, RunAfterAGracePeriodAndNotBefore)
 {
     test::Worker reader;
     std::atomic<long> runs{0};
@@ -53,7 +56,117 @@ TEST_F(Callbacks, RunAfterAGracePeriodNotBefore)
     EXPECT_EQ(runs, 1);
 }
 
-TEST_F(Callbacks, HurryDoesNotWaitForTheTick)
+/* ---- other callbacks of a CPU while one does not return ---- */
+
+test::Steps slow_steps; /* 1 for each slow callback that has begun; 100 lets them return */
+
+void slow(rcu_head *head)
+{
+    slow_steps.arrive();
+    slow_steps.wait(100);
+    delete head;
+}
+
+void end_thread(rcu_head *head)
+{
+    count(head);
+    pthread_exit(nullptr);
+}
+
+/* Settings that restrict the child to one CPU, so that one daemon serves all of its queues. */
+std::vector<std::string> one_cpu()
+{
+    return {"RTRCU_CPUS=" + std::to_string(sched_getcpu())};
+}
+
+std::atomic<long> others, behind_slow;
+
+void queue_from_others(int threads, rcu_callback_t func)
+{
+    for (int i = 0; i < threads; i++) {
+        std::thread([&] {
+            Counted *counted = new Counted{{}, &others};
+            call_rcu(&counted->head, func);
+        }).join();
+    }
+}
+
+CHILD(neighbours_of_a_slow_callback)
+{
+    test::Worker neighbour;
+    neighbour.run([] {
+        call_rcu(new rcu_head{}, slow);
+        queue_counted(&behind_slow);
+    });
+    slow_steps.wait(1);
+    queue_from_others(8, count);
+    REQUIRE(test::eventually([] { return others == 8; }));
+    queue_from_others(3, end_thread);
+    REQUIRE(test::eventually([] { return others == 11; }));
+    queue_from_others(8, count);
+    REQUIRE(test::eventually([] { return others == 19; }));
+    REQUIRE(behind_slow == 0);
+    slow_steps.reach(100);
+    rcu_barrier();
+    REQUIRE(behind_slow == 1);
+}
+
+TEST_F(Callbacks, OtherThreadsCallbacksRunBesideAnEndlessOne)
+{
+    EXPECT_TRUE(exited_well(test::run_child("neighbours_of_a_slow_callback", one_cpu())));
+}
+
+/* The child has neither the slow callback nor the daemon's two threads, so it needs a daemon of its own. */
+CHILD(fork_beside_a_relief)
+{
+    test::Worker neighbour;
+    neighbour.run([] { call_rcu(new rcu_head{}, slow); });
+    slow_steps.wait(1);
+    queue_from_others(1, count);
+    REQUIRE(test::eventually([] { return others == 1; }));
+
+    pid_t child = fork();
+    if (child == 0) {
+        queue_from_others(4, count);
+        rcu_barrier();
+        _exit(others == 5 ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+
+    queue_from_others(4, count);
+    REQUIRE(test::eventually([] { return others == 5; }));
+    slow_steps.reach(100);
+    rcu_barrier();
+}
+
+TEST_F(Callbacks, ProcessMayForkWhileAReliefServes)
+{
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator's own threads end in a child";
+    EXPECT_TRUE(exited_well(test::run_child("fork_beside_a_relief", one_cpu())));
+}
+
+CHILD(neighbours_of_two_slow_callbacks)
+{
+    test::Worker first, second;
+    first.run([] { call_rcu(new rcu_head{}, slow); });
+    slow_steps.wait(1);
+    second.run([] { call_rcu(new rcu_head{}, slow); });
+    slow_steps.wait(2);
+    queue_from_others(8, count);
+    slow_steps.wait(100);
+}
+
+TEST_F(Callbacks, TwoEndlessOnesOfADaemonAreReported)
+{
+    test::ChildResult result =
+        test::run_child_until("neighbours_of_two_slow_callbacks", "other callbacks wait", one_cpu());
+    EXPECT_TRUE(result.contains("rtrcu: both threads of daemon krcud/")) << result.output;
+}
+
+TEST_F(Callbacks, HurriedCallbackDoesNotWaitForTheTick)
 {
     configure([](struct rtrcu_config *config) { config->tick_us = 1000000; });
     std::atomic<long> runs{0};
@@ -63,12 +176,12 @@ TEST_F(Callbacks, HurryDoesNotWaitForTheTick)
         call_rcu_hurry(&counted->head, count);
         ASSERT_TRUE(test::eventually([&] { return runs == i + 1; }));
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "it is ten ticks";
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "ten ticks take ten seconds";
 }
 
 struct Ordered {
     rcu_head head;
-    std::vector<int> *order; /* of one thread: its callbacks run one at a time */
+    std::vector<int> *order; /* not atomic: callbacks of one thread run one at a time */
     int number;
 };
 
@@ -79,7 +192,7 @@ void note_order(rcu_head *head)
     delete ordered;
 }
 
-TEST_F(Callbacks, EachThreadsRunInOrder)
+TEST_F(Callbacks, CallbacksOfEachThreadRunInOrder)
 {
     constexpr int threads = 6, each = 3000;
     std::vector<std::vector<int>> orders(threads);
@@ -104,7 +217,7 @@ TEST_F(Callbacks, EachThreadsRunInOrder)
     }
 }
 
-TEST_F(Callbacks, ThoseOfThreadsThatEndedRunAndTheirSlotsAreUsedAgain)
+TEST_F(Callbacks, CallbacksOfExitedThreadsRunAndTheirSlotsAreReused)
 {
     std::atomic<long> runs{0};
     rcu_barrier();
@@ -116,7 +229,7 @@ TEST_F(Callbacks, ThoseOfThreadsThatEndedRunAndTheirSlotsAreUsedAgain)
     }
     rcu_barrier();
     EXPECT_EQ(runs, 900);
-    EXPECT_LE(test::stats().threads_peak, peak_before + 3) << "one at a time, daemons besides";
+    EXPECT_LE(test::stats().threads_peak, peak_before + 3) << "one thread at a time, and daemons";
 }
 
 TEST_F(Callbacks, FreesInBulk)
@@ -152,7 +265,7 @@ TEST_F(Callbacks, FreesByAnEmbeddedHead)
     EXPECT_EQ(test::stats().callbacks_invoked - before, 100u);
 }
 
-TEST_F(Callbacks, TheMacrosEvaluateTheirArgumentsOnce)
+TEST_F(Callbacks, MacrosEvaluateTheirArgumentsOnce)
 {
     int evaluated = 0;
     auto made = [&] {
@@ -193,7 +306,7 @@ void again(rcu_head *head)
         call_rcu(head, again);
 }
 
-TEST_F(Callbacks, BarrierIsNotStarvedByThoseThatQueueThemselves)
+TEST_F(Callbacks, BarrierIsNotStarvedBySelfQueueingCallbacks)
 {
     Again self;
     std::atomic<long> runs{0};
@@ -203,13 +316,13 @@ TEST_F(Callbacks, BarrierIsNotStarvedByThoseThatQueueThemselves)
         long before = self.runs;
         rcu_barrier();
         EXPECT_EQ(runs, i + 1);
-        EXPECT_GE(self.runs, before) << "it goes on";
+        EXPECT_GE(self.runs, before) << "the callback keeps queueing itself";
     }
     self.stop = true;
     ASSERT_TRUE(test::eventually([&] { return self.stopped.load(); }));
 }
 
-TEST_F(Callbacks, BarriersOfSeveralThreadsAtOnce)
+TEST_F(Callbacks, BarriersOfSeveralThreadsRunConcurrently)
 {
     std::atomic<long> runs{0};
     std::vector<std::thread> all;
@@ -229,28 +342,28 @@ TEST_F(Callbacks, BarriersOfSeveralThreadsAtOnce)
     EXPECT_EQ(runs, 180);
 }
 
-TEST_F(Callbacks, BarrierWithNothingQueued)
+TEST_F(Callbacks, BarrierWithoutCallbacksReturns)
 {
     rcu_barrier();
     uint64_t before = test::stats().gp_completed;
     rcu_barrier();
-    EXPECT_EQ(test::stats().gp_completed, before) << "nothing to wait for";
+    EXPECT_EQ(test::stats().gp_completed, before) << "there is nothing to wait for";
 }
 
-/* With an owner's policy, an owner that sleeps must not hold up a barrier. */
-TEST_F(Callbacks, BarrierDoesNotWaitForAnOwnerThatSleeps)
+/* With a policy in which the owner runs its callbacks, a sleeping owner must not hold up a barrier. */
+TEST_F(Callbacks, BarrierDoesNotWaitForSleepingOwner)
 {
     configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
     test::Worker owner;
     std::atomic<long> runs{0};
     for (int i = 0; i < 5; i++) {
-        owner.run([&] { queue_counted(&runs, 10); }); /* and then it sleeps */
+        owner.run([&] { queue_counted(&runs, 10); }); /* queues and then sleeps */
         rcu_barrier();
         EXPECT_EQ(runs, 10 * (i + 1));
     }
 }
 
-TEST_F(Callbacks, AQuiescentStateThreadIsOfflineInABarrier)
+TEST_F(Callbacks, QuiescentStateThreadIsOfflineInABarrier)
 {
     test::Worker one, two;
     std::atomic<long> runs{0};
@@ -280,12 +393,12 @@ TEST_F(Callbacks, OwnersInvokeWithinTheirBudget)
     });
     test::Worker owner;
     std::atomic<long> runs{0};
-    /* How many become ready at once is the driver's affair. */
+    /* The driver decides how many callbacks become ready at a time. */
     for (long round = 1; round <= 10; round++) {
         owner.run([&] { queue_counted(&runs, 25); });
         owner.run([&] {
             unsigned long largest = 0;
-            ASSERT_TRUE(test::eventually([&] { /* a daemon helps an owner that the machine does not let run */
+            ASSERT_TRUE(test::eventually([&] { /* a daemon helps if the owner is preempted for long */
                                                largest = std::max(largest, rcu_process_callbacks(0));
                                                return runs == 25 * round;
             }));
@@ -296,9 +409,9 @@ TEST_F(Callbacks, OwnersInvokeWithinTheirBudget)
     }
 }
 
-/* An owner that the machine keeps from running for long loses what is ready to a daemon, so it tries until its own
- * quiescent states have run a hundred, but not for so long that one that runs nothing would seem to hang. */
-TEST_F(Callbacks, AnOwnersQuiescentStatesInvokeToo)
+/* A daemon may take over the callbacks of a preempted owner, so the test repeats until the owner's quiescent states
+ * have run a hundred. */
+TEST_F(Callbacks, OwnersQuiescentStatesRunCallbacks)
 {
     configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
     test::Worker owner;
@@ -321,7 +434,7 @@ TEST_F(Callbacks, AnOwnersQuiescentStatesInvokeToo)
     EXPECT_GE(invoked(), 100u);
 }
 
-TEST_F(Callbacks, ADeadlineThatHasPassedKeepsTheOwnerFromBeginning)
+TEST_F(Callbacks, OwnerRunsNoneAfterItsDeadline)
 {
     configure([](struct rtrcu_config *config) {
         config->policy = RTRCU_POLICY_INLINE;
@@ -334,7 +447,7 @@ TEST_F(Callbacks, ADeadlineThatHasPassedKeepsTheOwnerFromBeginning)
         rcu_set_deadline(1);
         long queued = 0;
         uint64_t stops = test::stats().deadline_stops, by_owner = test::stats().callbacks_by_owner;
-        ASSERT_TRUE(test::eventually([&] { /* a daemon takes them from an owner that the machine does not let run */
+        ASSERT_TRUE(test::eventually([&] { /* a daemon may take them if the owner is preempted for long */
                                            if (runs == queued)
                                                queue_counted(&runs, 5), queued += 5;
                                            rcu_quiescent_state();
@@ -351,34 +464,37 @@ TEST_F(Callbacks, ADeadlineThatHasPassedKeepsTheOwnerFromBeginning)
     });
 }
 
-TEST_F(Callbacks, OwnersThatRunNothingLoseTheirCallbacks)
+TEST_F(Callbacks, DaemonGetsCallbacksOfAnIdleOwner)
 {
     configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
     test::Worker owner;
     std::atomic<long> runs{0};
     owner.run([&] { queue_counted(&runs, 7); });
-    ASSERT_TRUE(test::eventually([&] { return runs == 7; })) << "no barrier, no call of the owner";
+    ASSERT_TRUE(test::eventually([&] { return runs == 7; })) << "a daemon runs them without a call of the owner";
 }
 
-/* Nor do they wait for the readers of a later grace period, at which the driver is. */
-TEST_F(Callbacks, WhatIsReadyWaitsForNoLaterReader)
+/* Ready callbacks do not wait for the readers of a later grace period that the driver is advancing. */
+TEST_F(Callbacks, ReadyCallbacksDoNotWaitForLaterReaders)
 {
     configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
-    test::Worker owner, leaving, reader;
-    std::atomic<long> runs{0}, later{0};
-    owner.run([&] { queue_counted(&runs, 7); });
-    leaving.run([&] {
-        queue_counted(&runs, 20);
+    test::Worker owner, exiting, reader;
+    std::atomic<long> earlier{0}, later{0};
+    owner.run([&] { queue_counted(&earlier, 7); });
+    exiting.run([&] {
+        queue_counted(&earlier, 20);
         unsigned long cookie = start_poll_synchronize_rcu();
         ASSERT_TRUE(test::eventually([&] { return poll_state_synchronize_rcu(cookie); }));
-        reader.run([] { rcu_read_lock(); });
-        queue_counted(&later, 1);
     });
-    leaving.finish();
-    bool ran = test::eventually([&] { return runs == 27; });
-    EXPECT_EQ(later, 0);
+    reader.run([] { rcu_read_lock(); });
+    exiting.run([&] { queue_counted(&later, 1); });
+
+    exiting.finish();
+    bool earlier_ran = test::eventually([&] { return earlier == 27; });
+    long later_ran = later;
     reader.run([] { rcu_read_unlock(); });
-    EXPECT_TRUE(ran);
+
+    EXPECT_TRUE(earlier_ran);
+    EXPECT_EQ(later_ran, 0) << "the reader is still inside";
     rcu_barrier();
     EXPECT_EQ(later, 1);
 }
@@ -410,7 +526,7 @@ void outer_calls(rcu_head *head)
     nested->runs++;
 }
 
-TEST_F(Callbacks, MayReadQueueAndWait)
+TEST_F(Callbacks, CallbackMayReadQueueAndWait)
 {
     for (int32_t policy : {RTRCU_POLICY_DAEMON, RTRCU_POLICY_INLINE, RTRCU_POLICY_UNBOUNDED}) {
         struct rtrcu_config config = test::config_in_force();
@@ -433,7 +549,7 @@ CHILD(barrier_inside_a_callback)
     rcu_barrier();
 }
 
-TEST_F(Callbacks, ABarrierInsideACallbackIsNamed)
+TEST_F(Callbacks, BarrierInsideCallbackEndsTheProgramWithItsName)
 {
     EXPECT_TRUE(aborted(test::run_child("barrier_inside_a_callback"), "rcu_barrier() inside a callback"));
 }

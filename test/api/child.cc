@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The main program of the API tests: GoogleTest, or the body of one child.
- */
+/* Main program of the tests in test/api: runs GoogleTest, or the body of one child. */
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -30,7 +29,7 @@ std::map<std::string, void (*)()> &bodies()
     return all;
 }
 
-/* This program, through the emulator where there is one. */
+/* The command that starts this program, under the emulator if there is one. */
 std::vector<std::string> command(const std::string &name)
 {
     std::vector<std::string> words;
@@ -59,7 +58,7 @@ std::vector<char *> pointers(std::vector<std::string> &strings)
     return all;
 }
 
-/* Ours, without settings of the library, and what the test adds. */
+/* This process's environment without RTRCU_ settings, plus @added. */
 std::vector<std::string> environment_with(const std::vector<std::string> &added)
 {
     std::vector<std::string> all;
@@ -97,7 +96,7 @@ Running spawn(const std::string &name, const std::vector<std::string> &environme
     return {pid, ends[0]};
 }
 
-/* Collect until the end of the output, the limit, or @until. */
+/* Collect the child's output until it ends, time runs out, or @until appears. */
 void collect(const Running &running, const std::string &until, ChildResult *result)
 {
     auto end = std::chrono::steady_clock::now() + time_limit;
@@ -183,7 +182,8 @@ void become_child_without_real_time(const std::string &name)
 {
     struct rlimit none = {0, 0};
     REQUIRE(setrlimit(RLIMIT_RTPRIO, &none) == 0);
-    (void)prctl(PR_CAPBSET_DROP, CAP_SYS_NICE); /* who may not drop it does not have it either */
+    /* without this right no capability can be dropped, and none needs to be */
+    (void)prctl(PR_CAPBSET_DROP, CAP_SYS_NICE);
     become_child(name);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tests that need a process of their own: a body that the test program runs again in a fresh process.
+/* Bodies of tests that need a process of their own.
  *
- * A child begins with an execve(), so the library starts anew with the environment that the test gives.  Its output is
- * collected; one that does not end in time is killed, by its id.
+ * A child executes the test program again, so the library starts with the environment that the test gives.  Its output
+ * is collected, and a child that does not end in time is killed.
  */
 #ifndef RTRCU_TEST_API_CHILD_H
 #define RTRCU_TEST_API_CHILD_H
@@ -30,7 +30,7 @@ namespace test
 
 struct ChildResult {
     int status = 0;         /* as waitpid() gives it */
-    bool timed_out = false; /* it was killed */
+    bool timed_out = false; /* the child was killed */
     std::string output;     /* standard output and error */
 
     bool contains(const std::string &what) const
@@ -39,28 +39,28 @@ struct ChildResult {
     }
 };
 
-/* Run the body of that name with these additions to the environment: "NAME=value". */
+/* Run the body @name in a child, with additions to the environment: "NAME=value". */
 ChildResult run_child(const std::string &name, const std::vector<std::string> &environment = {});
-/* The same, and stop waiting as soon as the output contains @until: the child is killed then. */
+/* The same, but kill the child as soon as its output contains @until. */
 ChildResult run_child_until(const std::string &name, const std::string &until,
                             const std::vector<std::string> &environment = {});
 
 testing::AssertionResult exited_well(const ChildResult &result);
 testing::AssertionResult aborted(const ChildResult &result, const std::string &saying);
 
-/* Begin this program anew in the calling process, with @name's body; does not return. */
+/* Execute this program again in the calling process, with the body @name. */
 [[noreturn]] void become_child(const std::string &name);
-/* The same, with real-time scheduling forbidden to it.  It stays the same user, who may read the program's folder. */
+/* The same without permission for real-time scheduling. */
 [[noreturn]] void become_child_without_real_time(const std::string &name);
 
-/* As the kernel counts them. */
+/* The number of threads that the kernel counts. */
 int threads_of_this_process();
 
 struct RegisterChild {
     RegisterChild(const char *name, void (*body)());
 };
 
-/* For bodies of children: says what failed and ends the process. */
+/* For bodies of children: print the failed condition and exit. */
 [[noreturn]] void child_failed(const char *condition, const char *file, int line);
 #define REQUIRE(condition) ((condition) ? (void)0 : test::child_failed(#condition, __FILE__, __LINE__))
 

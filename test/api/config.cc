@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Configuration: good and bad values, the environment, sizes of older and newer programs, changes while all runs.
- */
+/* Tests of configuration: values, the environment, structs of older and newer programs, changes while threads run. */
 #include <algorithm>
 #include <atomic>
 #include <climits>
@@ -28,7 +27,7 @@ namespace
 struct Field {
     const char *name;
     std::vector<const char *> good, bad;
-    const char *allowed; /* what the refusal must say */
+    const char *allowed; /* text that the error message must contain */
 };
 
 const Field table[] = {
@@ -45,7 +44,9 @@ const Field table[] = {
     {"adaptive", {"0", "1"}, {"2"}, "0 to 1"},
     {"kthread_prio", {"0", "1", "98"}, {"99", "-1"}, "0 to 98"},
     {"krcud_nice", {"-20", "0", "19"}, {"-21", "20"}, "-20 to 19"},
-    {"krcud_rtprio", {"0", "98"}, {"99"}, "0 to 98"},
+    {"krcud_rtprio", {"auto", "0", "98"}, {"99", "-1", "Auto"}, "auto, 0 to 98"},
+    {"gp_rtprio", {"auto", "0", "98"}, {"99", "-1", ""}, "auto, 0 to 98"},
+    {"rt_share", {"1", "25", "100"}, {"0", "101"}, "1 to 100"},
     {"bhlimit", {"0", "256"}, {"-1"}, "0 to"},
     {"maxbatch", {"1"}, {"0"}, "1 to"},
     {"plugticks", {"0"}, {"-1"}, "0 to"},
@@ -61,10 +62,11 @@ const Field table[] = {
     {"stall_timeout_ms", {"0"}, {"-1"}, "0 to"},
     {"fork_wait_us", {"0", "60000000"}, {"-1", "60000001"}, "0 to 60000000"},
     {"stack_kb", {"256", "1048576"}, {"255", "1048577"}, "256 to 1048576"},
+    {"qmax_process", {"0", "1000000000000"}, {"-1", "1000000000001"}, "0 to 1000000000000"},
     {"cpus", {"process", "0", "0-1000", "0,0,0"}, {"", "x", "1023", "1-", "0-1024"}, "process, CPUs of this machine"},
 };
 
-/* Compile that locale into a directory of its own; "" if this machine cannot. */
+/* Compile a locale into a new directory, and return its path; "" if this machine cannot. */
 std::string make_locale(const std::string &name, const std::string &charset)
 {
     char path[] = "/tmp/rtrcu-test-locale-XXXXXX";
@@ -84,7 +86,7 @@ struct rtrcu_config fresh()
     return config;
 }
 
-TEST(Config, EveryFieldTakesItsValuesAndNamesWhatIsAllowed)
+TEST(Config, EveryFieldAcceptsItsValuesAndNamesAllowedOnes)
 {
     for (const Field &field : table) {
         for (const char *good : field.good) {
@@ -98,13 +100,13 @@ TEST(Config, EveryFieldTakesItsValuesAndNamesWhatIsAllowed)
             EXPECT_NE(why.find(field.name), std::string::npos) << why;
             EXPECT_NE(why.find(bad), std::string::npos) << why;
             EXPECT_NE(why.find(field.allowed), std::string::npos) << why;
-            EXPECT_EQ(memcmp(&config, &before, sizeof(config)), 0) << "outputs untouched";
+            EXPECT_EQ(memcmp(&config, &before, sizeof(config)), 0) << "the struct is unchanged";
         }
     }
 }
 
-/* Nothing is left of a longer one. */
-TEST(Config, ATextTakesThePlaceOfTheOneBefore)
+/* A shorter value leaves nothing of the longer one that it replaces. */
+TEST(Config, TextValueReplacesThePreviousOne)
 {
     struct rtrcu_config config = fresh();
     ASSERT_EQ(rtrcu_config_set(&config, "cpus", "0-1000"), 0);
@@ -114,14 +116,14 @@ TEST(Config, ATextTakesThePlaceOfTheOneBefore)
     EXPECT_STREQ(config.cpus, "");
 }
 
-TEST(Config, AnUnknownNameIsRefused)
+TEST(Config, UnknownNameIsRefused)
 {
     struct rtrcu_config config = fresh();
     EXPECT_EQ(rtrcu_config_set(&config, "polcy", "daemon"), -EINVAL);
     EXPECT_NE(std::string(rtrcu_config_error()).find("polcy"), std::string::npos);
 }
 
-TEST(Config, TheDefaultsCanBePutIntoForce)
+TEST(Config, DefaultsCanBeConfigured)
 {
     struct rtrcu_config config = fresh(), got;
     EXPECT_EQ(config.size, sizeof(config));
@@ -133,7 +135,7 @@ TEST(Config, TheDefaultsCanBePutIntoForce)
     EXPECT_EQ(memcmp(&config, &got, sizeof(got)), 0);
 }
 
-TEST(Config, ABadValueChangesNothing)
+TEST(Config, BadValueChangesNothing)
 {
     struct rtrcu_config before, config, after;
     rtrcu_config_get(&before);
@@ -150,10 +152,10 @@ TEST(Config, ABadValueChangesNothing)
     rtrcu_config_get(&after);
     EXPECT_EQ(memcmp(&before, &after, sizeof(after)), 0);
     EXPECT_EQ(rtrcu_configure(&before), 0);
-    EXPECT_STREQ(rtrcu_config_error(), "") << "the old message is gone";
+    EXPECT_STREQ(rtrcu_config_error(), "") << "the old message is cleared";
 }
 
-TEST(Config, PairsThatCannotWorkAreRefused)
+TEST(Config, ContradictorySettingsAreRefused)
 {
     test::CapturedErrors errors;
     for (const char *policy : {"daemon", "krcud"}) {
@@ -169,14 +171,14 @@ TEST(Config, PairsThatCannotWorkAreRefused)
     EXPECT_NE(std::string(rtrcu_config_error()).find("qlowmark"), std::string::npos);
 }
 
-TEST(Config, AnOlderProgramKeepsWhatItDoesNotKnow)
+TEST(Config, FieldsUnknownToAnOlderProgramKeepTheirValues)
 {
     struct rtrcu_config before, config, after;
     rtrcu_config_get(&before);
     config = before;
     config.size = offsetof(struct rtrcu_config, stall_timeout_ms);
     config.qmax = 4321;
-    config.stall_timeout_ms = -7; /* beyond its struct: whatever lies there */
+    config.stall_timeout_ms = -7; /* beyond the program's struct, so the value does not matter */
     EXPECT_EQ(rtrcu_configure(&config), 0) << rtrcu_config_error();
     rtrcu_config_get(&after);
     EXPECT_EQ(after.qmax, 4321);
@@ -185,7 +187,7 @@ TEST(Config, AnOlderProgramKeepsWhatItDoesNotKnow)
     EXPECT_EQ(rtrcu_configure(&before), 0);
 }
 
-/* A program that was compiled when the struct ended in front of stall_timeout_ms. */
+/* A program that was compiled when the struct ended before stall_timeout_ms. */
 struct OlderProgram {
     char config[offsetof(struct rtrcu_config, stall_timeout_ms)];
     unsigned char behind[sizeof(struct rtrcu_config)];
@@ -210,7 +212,7 @@ struct OlderProgram {
     }
 };
 
-TEST(Config, NothingIsWrittenBehindAnOlderProgramsStruct)
+TEST(Config, NothingIsWrittenPastAnOlderProgramsStruct)
 {
     OlderProgram init, get;
     rtrcu_config_init_sized(init.get(), sizeof(init.config));
@@ -230,7 +232,7 @@ TEST(Config, NothingIsWrittenBehindAnOlderProgramsStruct)
     EXPECT_EQ(rtrcu_configure(init.get()), 0);
 }
 
-TEST(Config, ANewerProgramIsToldHowFarTheLibraryGoes)
+TEST(Config, NewerProgramLearnsTheLibrarysSize)
 {
     struct {
         struct rtrcu_config known;
@@ -243,7 +245,7 @@ TEST(Config, ANewerProgramIsToldHowFarTheLibraryGoes)
     EXPECT_EQ(newer.unknown[3], 0);
 }
 
-TEST(Config, TheReasonIsTheThreadsOwn)
+TEST(Config, ErrorMessageIsPerThread)
 {
     struct rtrcu_config config = fresh();
     EXPECT_EQ(rtrcu_config_set(&config, "polcy", "daemon"), -EINVAL);
@@ -256,7 +258,7 @@ TEST(Config, TheReasonIsTheThreadsOwn)
     EXPECT_NE(std::string(rtrcu_config_error()).find("polcy"), std::string::npos);
 }
 
-TEST(Config, ANewerProgramIsUnderstoodAsFarAsItGoes)
+TEST(Config, NewerProgramsKnownFieldsAreUsed)
 {
     struct {
         struct rtrcu_config known;
@@ -271,7 +273,7 @@ TEST(Config, ANewerProgramIsUnderstoodAsFarAsItGoes)
     EXPECT_EQ(got.size, sizeof(got));
 }
 
-TEST(Config, ASizeThatNoVersionHadIsRefused)
+TEST(Config, InvalidStructSizeIsRefused)
 {
     test::CapturedErrors errors;
     struct rtrcu_config config = fresh();
@@ -280,7 +282,7 @@ TEST(Config, ASizeThatNoVersionHadIsRefused)
     EXPECT_TRUE(errors.contains("size 3")) << errors.text();
 }
 
-TEST(Stats, SizesOfOlderAndNewerPrograms)
+TEST(Stats, StructsOfOlderAndNewerProgramsAreFilled)
 {
     struct {
         struct rtrcu_stats known;
@@ -289,14 +291,14 @@ TEST(Stats, SizesOfOlderAndNewerPrograms)
     memset(&newer, 0x77, sizeof(newer));
     newer.known.size = sizeof(newer);
     EXPECT_EQ(rtrcu_stats(&newer.known), 0);
-    EXPECT_EQ(newer.known.size, sizeof(newer.known)) << "says what was filled in";
+    EXPECT_EQ(newer.known.size, sizeof(newer.known)) << "the size is that of the library's struct";
     EXPECT_EQ(newer.unknown[0], UINT64_C(0x7777777777777777));
     struct rtrcu_stats older;
     memset(&older, 0x77, sizeof(older));
     older.size = offsetof(struct rtrcu_stats, gp_busy);
     EXPECT_EQ(rtrcu_stats(&older), 0);
     EXPECT_EQ(older.size, offsetof(struct rtrcu_stats, gp_busy));
-    EXPECT_EQ(older.gp_busy, UINT64_C(0x7777777777777777)) << "not written beyond the caller's struct";
+    EXPECT_EQ(older.gp_busy, UINT64_C(0x7777777777777777)) << "nothing is written beyond the caller's struct";
     for (uint32_t bad : {0u, 9u, 12u}) {
         older.size = bad;
         EXPECT_EQ(rtrcu_stats(&older), -EINVAL) << bad;
@@ -321,7 +323,7 @@ TEST(Environment, SetsEveryKindOfField)
     EXPECT_EQ(result.output, "policy 1 qmax 99 tick_us 500 membarrier 2 full_fences 1\n");
 }
 
-TEST(Environment, ABadValueIsNamedAndLeftOut)
+TEST(Environment, BadValueIsReportedAndIgnored)
 {
     test::ChildResult result =
         test::run_child("print_config", {"RTRCU_POLICY=fast", "RTRCU_QMAX=99", "RTRCU_TICK_US=7"});
@@ -331,7 +333,7 @@ TEST(Environment, ABadValueIsNamedAndLeftOut)
     EXPECT_TRUE(result.contains("tick_us \"7\": allowed are 50 to 1000000")) << result.output;
 }
 
-TEST(Environment, AnUnknownNameIsSaid)
+TEST(Environment, UnknownNameIsReported)
 {
     test::ChildResult result = test::run_child("print_config", {"RTRCU_POLICEY=inline", "RTRCUX=1"});
     EXPECT_TRUE(exited_well(result));
@@ -339,7 +341,7 @@ TEST(Environment, AnUnknownNameIsSaid)
     EXPECT_FALSE(result.contains("RTRCUX")) << result.output;
 }
 
-TEST(Environment, APairThatCannotWorkFallsBack)
+TEST(Environment, ContradictorySettingsFallBackToDefaults)
 {
     test::ChildResult result = test::run_child("print_config", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=krcud"});
     EXPECT_TRUE(exited_well(result));
@@ -347,7 +349,7 @@ TEST(Environment, APairThatCannotWorkFallsBack)
     EXPECT_TRUE(result.contains("policy 0 ")) << result.output;
 }
 
-/* Letters as a Turkish locale has them: the small i has a dot, and so has its capital. */
+/* In a Turkish locale the capital of i is not I. */
 CHILD(print_config_in_turkish)
 {
     REQUIRE(setlocale(LC_ALL, "tr_TR.ISO-8859-9") || setlocale(LC_ALL, "tr_TR.UTF-8"));
@@ -356,11 +358,11 @@ CHILD(print_config_in_turkish)
     printf("policy %d tick_us %lld\n", config.policy, static_cast<long long>(config.tick_us));
 }
 
-TEST(Environment, ItsNamesAreNotOfTheLocale)
+TEST(Environment, NamesDoNotDependOnTheLocale)
 {
     std::string locales = make_locale("tr_TR", "ISO-8859-9");
     if (locales.empty())
-        GTEST_SKIP() << "no Turkish locale can be made here";
+        GTEST_SKIP() << "a Turkish locale cannot be compiled here";
     test::ChildResult result =
         test::run_child("print_config_in_turkish", {"RTRCU_POLICY=inline", "RTRCU_TICK_US=500", "LOCPATH=" + locales});
     EXPECT_TRUE(exited_well(result));
@@ -368,7 +370,7 @@ TEST(Environment, ItsNamesAreNotOfTheLocale)
     std::filesystem::remove_all(locales);
 }
 
-/* ---- programs with more rights than whoever starts them ---- */
+/* ---- programs with more rights than the user that starts them ---- */
 
 CHILD(print_secure)
 {
@@ -377,7 +379,8 @@ CHILD(print_secure)
     printf("secure %lu policy %d qmax %d\n", getauxval(AT_SECURE), config.policy, config.qmax);
 }
 
-/* This program as a copy that runs with another group; -1: the file system or the user's groups do not allow it. */
+/* Execute a copy of this program that runs with another group.  Exits with a failure if the file system or the user's
+ * groups do not allow it. */
 CHILD(become_set_group_id)
 {
     char path[] = "/tmp/rtrcu-test-XXXXXX";
@@ -407,7 +410,7 @@ CHILD(become_set_group_id)
         printf("secure 0: a copy with another group cannot be made here\n");
 }
 
-TEST(Environment, IsNotTrustedByASetIdProgram)
+TEST(Environment, IsIgnoredByASetIdProgram)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the kernel runs the emulator, not the copy";
@@ -429,12 +432,12 @@ CHILD(program_over_environment)
     REQUIRE(config.qmax == 100);
 }
 
-TEST(Environment, IsWhereTheProgramBegins)
+TEST(Environment, IsReadFromTheProgramsInitialEnvironment)
 {
     EXPECT_TRUE(exited_well(test::run_child("program_over_environment", {"RTRCU_QMAX=99"})));
 }
 
-/* ---- changes while all runs ---- */
+/* ---- changes while threads run ---- */
 
 struct Counted {
     rcu_head head;
@@ -448,7 +451,7 @@ void count(rcu_head *head)
     delete counted;
 }
 
-/* The race detector sees a field that is changed while somebody reads it. */
+/* The race detector reports a field that is changed while a thread reads it. */
 TEST(Config, ChangesWhileDriverAndDaemonsRun)
 {
     struct rtrcu_config saved;
@@ -486,8 +489,8 @@ TEST(Config, ChangesWhileDriverAndDaemonsRun)
     EXPECT_EQ(runs, queued);
 }
 
-/* A change holds up grace periods for a moment; who came in that moment must not wait for ever.  One waiter alone,
- * since others would wake it. */
+/* A change holds up grace periods for a moment, and a thread that begins to wait then must not wait for ever.  There is
+ * only one waiter, since another would wake it. */
 CHILD(change_while_one_waits)
 {
     struct rtrcu_config config;
@@ -498,7 +501,7 @@ CHILD(change_while_one_waits)
         for (; waited < enough; waited++)
             synchronize_rcu();
     });
-    /* Changes go on until the waiter has done, or has stood still for so many changes that it must have been seen. */
+    /* Changes continue until the waiter has finished, or has made no progress for so many changes that it must hang. */
     for (long seen = -1, still = 0; waited < enough; still = waited == seen ? still + 1 : 0, seen = waited) {
         config.membarrier = RTRCU_MEMBARRIER_AUTO;
         REQUIRE(rtrcu_configure(&config) == 0);
@@ -510,7 +513,7 @@ CHILD(change_while_one_waits)
     waiter.join();
 }
 
-TEST(Config, ChangesWhileOthersWait)
+TEST(Config, ChangeDoesNotLoseAWaiter)
 {
     EXPECT_TRUE(exited_well(test::run_child("change_while_one_waits")));
 }
@@ -524,7 +527,7 @@ bool sleeps(pid_t thread)
     return name_ends != std::string::npos && text.compare(name_ends + 2, 1, "S") == 0;
 }
 
-/* A change of the driver may wait for who turns the crank; a registration inside a section waits for neither. */
+/* A change of the driver may wait for the gp lock.  A registration meanwhile waits neither for it nor for the lock. */
 CHILD(register_while_the_driver_changes)
 {
     std::atomic<pid_t> updater{0}, changer{0};
@@ -550,15 +553,15 @@ CHILD(register_while_the_driver_changes)
     changes.join();
 }
 
-TEST(Config, ARegistrationDoesNotWaitForAChangeOfTheDriver)
+TEST(Config, RegistrationDoesNotWaitForADriverChange)
 {
     EXPECT_TRUE(exited_well(test::run_child("register_while_the_driver_changes")));
 }
 
-TEST(Config, TheDriverCannotBeChangedOnceItRuns)
+TEST(Config, RunningDriverCannotBeChanged)
 {
     struct rtrcu_config saved, config;
-    ASSERT_EQ(rcu_register_thread(), 0); /* makes the driver */
+    ASSERT_EQ(rcu_register_thread(), 0); /* creates the driver */
     rtrcu_config_get(&saved);
     config = saved;
     config.driver = saved.driver == RTRCU_DRIVER_KTHREAD ? RTRCU_DRIVER_LTIMER : RTRCU_DRIVER_KTHREAD;
@@ -567,7 +570,7 @@ TEST(Config, TheDriverCannotBeChangedOnceItRuns)
     EXPECT_TRUE(errors.contains("driver")) << errors.text();
 }
 
-TEST(Config, FencesCanBeChangedBothWays)
+TEST(Config, FencesCanBeSwitchedBothWays)
 {
     struct rtrcu_config saved, config;
     rtrcu_config_get(&saved);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// docs/configuration.md says what the library does: every setting stands there with its default and its range.
+// Tests that docs/configuration.md has every setting with the library's default and range.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #include <rtrcu/config.h>
@@ -19,7 +19,7 @@
 namespace
 {
 
-// The cells of the table rows that begin with a setting in code quotes, by its name.
+// The cells of the table rows that begin with a setting in code quotes, by the setting's name.
 std::map<std::string, std::vector<std::string>> read_page()
 {
     std::string path = RTRCU_TEST_SOURCE_DIR "/docs/configuration.md";
@@ -29,7 +29,7 @@ std::map<std::string, std::vector<std::string>> read_page()
     for (std::string line, section; std::getline(page, line);) {
         if (line.rfind("## ", 0) == 0)
             section = line;
-        bool settings = section == "## Who does what" || section == "## Limits, times, priorities";
+        bool settings = section == "## Policies, drivers and modes" || section == "## Limits, times, priorities";
         if (!settings || line.rfind("| `", 0) != 0)
             continue;
         std::vector<std::string> cells;
@@ -52,6 +52,7 @@ std::vector<long long> numbers(std::string cell)
 {
     replace_all(cell, "\u2212", "-");
     replace_all(cell, "10\u2079", "1000000000");
+    replace_all(cell, "10\u00b9\u00b2", "1000000000000");
     replace_all(cell, "10\u2076", "1000000");
     std::string plain;
     for (size_t i = 0; i < cell.size(); i++) {
@@ -93,7 +94,7 @@ bool same(const struct rtrcu_config &a, const struct rtrcu_config &b)
     return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-// What refuses a value names what is allowed, so the library itself says its range.
+// The range of a setting, read from the message with which the library refuses a value.
 std::vector<long long> range_by_library(const std::string &name)
 {
     sets(name, "no such value");
@@ -113,16 +114,16 @@ class ConfigurationPage : public ::testing::Test
     {
         for (char **entry = environ; entry && *entry; entry++)
             if (strncmp(*entry, "RTRCU_", 6) == 0 && strncmp(*entry, "RTRCU_TEST_", 11) != 0)
-                GTEST_SKIP() << "defaults are overruled by " << *entry;
+                GTEST_SKIP() << "the environment overrides defaults: " << *entry;
         rtrcu_config_init(&defaults);
     }
 };
 
 TEST_F(ConfigurationPage, HasARowForEveryField)
 {
-    // 30 fields besides the size: a new field fails here until the page has it.
-    EXPECT_EQ(rows.size(), 30u);
-    EXPECT_EQ(sizeof(struct rtrcu_config), 216u);
+    // 33 fields besides the size: a new field fails here until the page documents it.
+    EXPECT_EQ(rows.size(), 33u);
+    EXPECT_EQ(sizeof(struct rtrcu_config), 232u);
     for (const auto &[name, cells] : rows)
         EXPECT_FALSE(range_by_library(name).empty() && quoted(cells.at(2)).empty()) << name;
 }
@@ -136,7 +137,7 @@ TEST_F(ConfigurationPage, NamesTheDefaults)
         struct rtrcu_config set;
         if (!words.empty())
             held = sets(name, words.front(), &set) && same(set, defaults);
-        for (long long value : values) // debug builds may have another, which is named behind
+        for (long long value : values) // the page may list the default of debug builds second
             held |= sets(name, std::to_string(value), &set) && same(set, defaults);
         EXPECT_TRUE(held) << name << ": the page says " << cells.at(2);
     }
@@ -146,7 +147,7 @@ TEST_F(ConfigurationPage, NamesTheRanges)
 {
     for (const auto &[name, cells] : rows) {
         std::vector<std::string> words = quoted(cells.at(2));
-        if (words.empty()) {
+        if (words.empty() || words == std::vector<std::string>{"auto"}) { // a number, or a word for the default
             EXPECT_EQ(numbers(cells.at(3)), range_by_library(name)) << name;
             continue;
         }
@@ -159,7 +160,7 @@ TEST_F(ConfigurationPage, NamesTheRanges)
     }
 }
 
-TEST_F(ConfigurationPage, TellsThePairsThatWork)
+TEST_F(ConfigurationPage, ListsTheCombinationsThatWork)
 {
     for (const char *driver : {"kthread", "ltimer", "sched", "poll"}) {
         for (const char *policy : {"daemon", "inline", "krcud", "throttle", "unbounded"}) {

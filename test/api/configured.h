@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tests that begin and end with empty queues and the configuration of the start.
- */
+/* Fixture of tests that begin and end with empty queues and the initial configuration. */
 #ifndef RTRCU_TEST_API_CONFIGURED_H
 #define RTRCU_TEST_API_CONFIGURED_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* C++20 coroutines on a pool of threads: each holds its section across co_await and ends it wherever it goes on.
- */
+/* Tests of C++20 coroutines that hold a section across co_await and end it on any thread. */
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -20,7 +19,7 @@ namespace
 
 using test::Job;
 
-/* Threads that resume whatever coroutine is next. */
+/* Threads that resume the queued coroutines. */
 class Pool
 {
     std::mutex lock_;
@@ -62,7 +61,7 @@ class Pool
         for (auto &thread : threads_)
             thread.join();
     }
-    /* co_await it to go on in the pool. */
+    /* Awaiting it resumes the coroutine on a thread of the pool. */
     auto schedule()
     {
         struct Awaiter {
@@ -103,7 +102,7 @@ Job read_and_move(Pool &pool, Shared &shared)
     shared.running--;
 }
 
-TEST(Coroutine, HoldsItsSectionOnWhateverThread)
+TEST(Coroutine, KeepsItsSectionOnAnyThread)
 {
     Shared shared;
     {
@@ -117,7 +116,7 @@ TEST(Coroutine, HoldsItsSectionOnWhateverThread)
     EXPECT_EQ(shared.bad_sections, 0);
 }
 
-/* An awaiter that does not suspend, before or after it is asked to. */
+/* An awaiter that does not suspend: by await_ready(), or by the result of await_suspend(). */
 struct Immediate {
     bool ready;
     bool await_ready() const noexcept
@@ -143,7 +142,7 @@ Job read_without_suspension(bool &held, int &value)
     held = rcu_read_lock_held();
 }
 
-TEST(Coroutine, GoesOnInItsSectionWhereNothingSuspends)
+TEST(Coroutine, ContinuesInItsSectionIfNothingSuspends)
 {
     bool held = false;
     int value = 0;
@@ -154,7 +153,8 @@ TEST(Coroutine, GoesOnInItsSectionWhereNothingSuspends)
     synchronize_rcu();
 }
 
-/* What a program may await: an awaiter by reference, one that cannot be copied, and both kinds of operator co_await. */
+/* Kinds of operands that a program may await: an awaiter by reference, one that cannot be copied, and both kinds of
+ * operator co_await. */
 struct MoveOnly : Immediate {
     explicit MoveOnly(bool is_ready) : Immediate{is_ready}
     {
@@ -195,7 +195,7 @@ Job await_everything(int &value, bool listed)
     }
 }
 
-TEST(Coroutine, AwaitsWhateverCanBeAwaited)
+TEST(Coroutine, AwaitsEveryAwaitable)
 {
     for (bool listed : {false, true}) {
         int value = 0;
@@ -240,7 +240,7 @@ Job await_what_throws(bool &held, int &caught, bool listed)
     held = listed || rcu_read_lock_held();
 }
 
-TEST(Coroutine, GoesOnInItsSectionWhereSuspendingThrows)
+TEST(Coroutine, ContinuesInItsSectionIfSuspendingThrows)
 {
     for (bool listed : {false, true}) {
         bool held = false;
@@ -262,18 +262,18 @@ Job read_and_move_listed(Pool &pool, Shared &shared)
         auto began = std::this_thread::get_id();
         co_await section.across(pool.schedule());
         {
-            rtrcu::guard inner; /* on the thread alone */
+            rtrcu::guard inner; /* a section of the thread alone */
             shared.bad_sections += !rcu_read_lock_held();
         }
         co_await section.across(pool.schedule());
         shared.moved += began != std::this_thread::get_id();
         shared.check(seen);
-        shared.bad_sections += rcu_read_lock_held(); /* the thread is in none */
+        shared.bad_sections += rcu_read_lock_held(); /* the resuming thread itself is outside */
     }
     shared.running--;
 }
 
-TEST(Coroutine, AListedSectionHoldsOnWhateverThread)
+TEST(Coroutine, ListedSectionProtectsOnAnyThread)
 {
     Shared shared;
     {
@@ -287,7 +287,7 @@ TEST(Coroutine, AListedSectionHoldsOnWhateverThread)
     EXPECT_EQ(shared.bad_sections, 0);
 }
 
-/* What a test resumes by hand, wherever it likes. */
+/* An awaitable whose coroutine the test resumes, on any thread. */
 struct ByHand {
     std::coroutine_handle<> handle;
     bool await_ready() const noexcept
@@ -303,8 +303,8 @@ struct ByHand {
     }
 };
 
-/* The executor is inside a section of its own while it resumes the coroutine. */
-TEST(Coroutine, AListedSectionLeavesTheThreadsOwnAlone)
+/* The resuming thread is inside a section of its own. */
+TEST(Coroutine, ListedSectionDoesNotAffectTheThreadsOwn)
 {
     ByHand kept;
     rcu_read_lock();
@@ -330,8 +330,8 @@ Job section_then_plain(ByHand &first, ByHand &second)
     co_await second;
 }
 
-/* Destroyed while it is suspended inside its section, by another thread that is inside one of its own. */
-TEST(Coroutine, DestroyedInsideItsSectionLeavesIt)
+/* Another thread, inside a section of its own, destroys the coroutine while it is suspended inside its section. */
+TEST(Coroutine, DestructionInsideItsSectionEndsIt)
 {
     ByHand first, second;
     section_then_plain(first, second);
@@ -346,8 +346,8 @@ TEST(Coroutine, DestroyedInsideItsSectionLeavesIt)
     synchronize_rcu();
 }
 
-/* A coroutine that is destroyed while it is suspended outside its sections leaves those of the thread alone. */
-TEST(Coroutine, DestroyedOutsideItsSectionsTakesNobodyElses)
+/* Destroying a coroutine that is suspended outside its sections does not affect sections of the destroying thread. */
+TEST(Coroutine, DestructionOutsideItsSectionsKeepsOtherSectionsOpen)
 {
     ByHand first, second;
     section_then_plain(first, second);
@@ -373,8 +373,8 @@ Job parking_without_guards(ByHand &first, ByHand &second, bool guarded_before)
     co_await rtrcu::parking(task, second);
 }
 
-/* The executor is inside a section of its own while it resumes a coroutine that suspends outside its sections. */
-TEST(Coroutine, ParkingWithoutAGuardTakesNobodyElses)
+/* The resuming thread is inside a section of its own, and the coroutine suspends outside any. */
+TEST(Coroutine, ParkingWithoutAGuardLeavesOtherSectionsAlone)
 {
     for (bool guarded_before : {false, true}) {
         ByHand first, second;
@@ -400,8 +400,8 @@ Job inner(ByHand &pause)
     co_await rtrcu::parking(task, pause);
 }
 
-/* A coroutine that runs inside another's section takes its own guards along, not the other's. */
-TEST(Coroutine, ParksWhatIsItsOwn)
+/* A coroutine that runs inside another coroutine's section parks only its own guards. */
+TEST(Coroutine, ParksOnlyItsOwnSections)
 {
     ByHand pause;
     rtrcu::task task("outer");

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A deadline thread makes no system call in call_rcu() and in sections: the kernel is told to end the process if it
- * does.
- *
- * A seccomp filter on that thread allows only what the test itself needs, and kills the process for everything else.
- */
+/* Tests that a deadline thread makes no system call in call_rcu() and in sections.
+ * A seccomp filter allows the thread only the system calls that the test needs, and kills the process at any other. */
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -23,8 +20,8 @@
 namespace
 {
 
-/* From here on the calling thread may only write, and end. */
-void allow_nothing_but_to_say_why_and_end()
+/* From here on the calling thread may only write and exit. */
+void allow_only_write_and_exit()
 {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -47,7 +44,7 @@ void run(rcu_head *)
     runs++;
 }
 
-/* What a loop with a deadline does, while others drive grace periods that ask it to report. */
+/* The loop of a deadline thread, while other threads drive grace periods that request reports from it. */
 void loop_of_the_deadline_thread(bool quiescent_state, std::atomic<int> *turn)
 {
     for (int i = 0; i < count; i++) {
@@ -79,12 +76,12 @@ void deadline_thread_body(unsigned flags)
     });
     std::thread loop([&] {
         REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE | flags) == 0);
-        allow_nothing_but_to_say_why_and_end();
+        allow_only_write_and_exit();
         loop_of_the_deadline_thread(flags & RTRCU_QSBR, &turn);
         if (flags & RTRCU_QSBR)
             rcu_thread_offline();
         done = true;
-        for (;;) /* it may not even end as a thread: the process ends it */
+        for (;;) /* the filter forbids the thread to exit */
             ;
     });
     REQUIRE(test::eventually([&] { return done.load(); }));
@@ -106,7 +103,7 @@ CHILD(quiescent_state_deadline_thread)
     deadline_thread_body(RTRCU_QSBR);
 }
 
-/* A callback that takes long, in a call of the thread that may make no system call. */
+/* A callback runs for long in a call of a deadline thread, which cannot print a message. */
 CHILD(long_callback_of_a_deadline_thread)
 {
     test::CapturedErrors errors;
@@ -114,7 +111,7 @@ CHILD(long_callback_of_a_deadline_thread)
     std::thread loop([&] {
         pthread_setname_np(pthread_self(), "deadline");
         REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
-        allow_nothing_but_to_say_why_and_end();
+        allow_only_write_and_exit();
         call_rcu(&heads[0], [](rcu_head *) {
             const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(120);
             while (std::chrono::steady_clock::now() < end)
@@ -129,7 +126,7 @@ CHILD(long_callback_of_a_deadline_thread)
     });
     REQUIRE(test::eventually([&] {
         rcu_process_callbacks(0);
-        return done && errors.contains("1 callbacks took ") && errors.contains("said by \"deadline\"");
+        return done && errors.contains("1 callbacks took ") && errors.contains("printed by \"deadline\"");
     }));
     _exit(0);
 }
@@ -138,7 +135,7 @@ class LongCallback : public testing::TestWithParam<const char *>
 {
 };
 
-TEST_P(LongCallback, OfADeadlineThreadIsReportedByAnotherThread)
+TEST_P(LongCallback, DeadlineThreadLeavesTheReportToAnother)
 {
     const std::string driver = std::string("RTRCU_DRIVER=") + GetParam();
     EXPECT_TRUE(exited_well(test::run_child("long_callback_of_a_deadline_thread", {"RTRCU_POLICY=inline", driver})));
@@ -147,7 +144,7 @@ TEST_P(LongCallback, OfADeadlineThreadIsReportedByAnotherThread)
 INSTANTIATE_TEST_SUITE_P(Drivers, LongCallback, testing::Values("kthread", "ltimer", "poll", "sched"),
                          [](const auto &driver) { return std::string(driver.param); });
 
-/* The filter works: the same thread without the flag wakes the driver, and is killed for it. */
+/* A check of the filter: the same thread without RTRCU_DEADLINE wakes the driver, and is killed. */
 CHILD(ordinary_thread)
 {
     std::thread([] { REQUIRE(rcu_register_thread() == 0); }).join();
@@ -156,7 +153,7 @@ CHILD(ordinary_thread)
         passes = test::stats().driver_passes;
     std::thread([] {
         REQUIRE(rcu_register_thread() == 0);
-        allow_nothing_but_to_say_why_and_end();
+        allow_only_write_and_exit();
         for (rcu_head &head : heads)
             call_rcu(&head, run);
     }).join();
@@ -164,34 +161,34 @@ CHILD(ordinary_thread)
 
 bool filters_work_here()
 {
-    /* The sanitizers' own runtime and an emulator make system calls that are not the library's. */
+    /* The sanitizers' own runtime and an emulator make system calls of their own. */
     return !TEST_TSAN && !TEST_ASAN && !TEST_EMULATED;
 }
 
 TEST(Deadline, PreemptibleThreadMakesNoSystemCall)
 {
     if (!filters_work_here())
-        GTEST_SKIP() << "system calls of the sanitizer or the emulator cannot be told apart";
+        GTEST_SKIP() << "system calls of the sanitizer or the emulator cannot be distinguished";
     EXPECT_TRUE(exited_well(test::run_child("preemptible_deadline_thread")));
 }
 
 TEST(Deadline, QuiescentStateThreadMakesNoSystemCall)
 {
     if (!filters_work_here())
-        GTEST_SKIP() << "system calls of the sanitizer or the emulator cannot be told apart";
+        GTEST_SKIP() << "system calls of the sanitizer or the emulator cannot be distinguished";
     EXPECT_TRUE(exited_well(test::run_child("quiescent_state_deadline_thread")));
 }
 
-TEST(Deadline, TheFilterWouldTell)
+TEST(Deadline, FilterDetectsASystemCall)
 {
     if (!filters_work_here())
-        GTEST_SKIP() << "system calls of the sanitizer or the emulator cannot be told apart";
+        GTEST_SKIP() << "system calls of the sanitizer or the emulator cannot be distinguished";
     test::ChildResult result = test::run_child("ordinary_thread");
     EXPECT_TRUE(WIFSIGNALED(result.status) && WTERMSIG(result.status) == SIGSYS) << result.status << result.output;
 }
 
-/* Nobody is woken, so the driver finds what a deadline thread queued by looking once a tick. */
-TEST(Deadline, CallbacksOfADeadlineThreadRunWithoutAnyWake)
+/* The deadline thread wakes no thread, so the driver finds its callbacks by polling once per tick. */
+TEST(Deadline, CallbacksRunWithoutAWakeUp)
 {
     test::Worker loop;
     runs = 0;
@@ -208,7 +205,7 @@ TEST(Deadline, CallbacksOfADeadlineThreadRunWithoutAnyWake)
     EXPECT_EQ(test::stats().threads_deadline, 0u);
 }
 
-// No pass in the time of forty ticks; on a busy machine a driver that ticks may miss these too, and the test sees less.
+// Returns whether the driver made no pass for forty ticks.  On a busy machine a ticking driver may miss that many.
 bool passes_have_ended()
 {
     uint64_t before = test::stats().driver_passes;
@@ -218,7 +215,7 @@ bool passes_have_ended()
     return test::stats().driver_passes == before;
 }
 
-/* A driver that sleeps without a timeout learns of a thread that will not wake it. */
+/* A driver that sleeps without a timeout is notified when a deadline thread registers. */
 CHILD(registers_beside_a_sleeping_driver)
 {
     std::thread([] { call_rcu(&heads[0], run); }).join();
@@ -231,12 +228,12 @@ CHILD(registers_beside_a_sleeping_driver)
     }).join();
 }
 
-TEST(Deadline, WhoRegistersIsKnownToADriverThatSleeps)
+TEST(Deadline, RegistrationWakesASleepingDriver)
 {
     EXPECT_TRUE(exited_well(test::run_child("registers_beside_a_sleeping_driver", {"RTRCU_TICK_US=50"})));
 }
 
-/* One that has waited offline, for longer than the driver ticks behind it, comes back online like any other. */
+/* A deadline thread is offline until the driver has stopped ticking, then comes online. */
 CHILD(waits_until_the_driver_sleeps)
 {
     test::Worker reader, loop;
@@ -264,12 +261,13 @@ CHILD(waits_until_the_driver_sleeps)
     loop.run([] { rcu_thread_offline(); });
 }
 
-TEST(Deadline, WhoHasWaitedIsKnownToADriverThatSleeps)
+TEST(Deadline, ReturnFromAWaitWakesASleepingDriver)
 {
     EXPECT_TRUE(exited_well(test::run_child("waits_until_the_driver_sleeps", {"RTRCU_TICK_US=50"})));
 }
 
-/* The driver ticks while the thread is online, and what the thread queues while it is offline wakes the driver. */
+/* The driver ticks while the thread is online, and a callback that the thread queues while it is offline wakes the
+ * driver. */
 CHILD(offline_deadline_thread)
 {
     test::Worker loop;
@@ -298,23 +296,23 @@ CHILD(offline_deadline_thread)
     }
 }
 
-TEST(Deadline, AnOfflineThreadLetsTheDriverSleep)
+TEST(Deadline, DriverSleepsWhileTheThreadIsOffline)
 {
     EXPECT_TRUE(exited_well(test::run_child("offline_deadline_thread", {"RTRCU_TICK_US=50"})));
 }
 
-TEST(Deadline, NamingADeadlineMakesADeadlineThread)
+TEST(Deadline, SettingADeadlineMakesADeadlineThread)
 {
     test::Worker loop;
     loop.run([] { rcu_set_deadline(12345); });
     EXPECT_EQ(test::stats().threads_deadline, 1u);
     loop.run([] {
-        ASSERT_EQ(rcu_register_thread(), 0); /* changes the flags */
+        ASSERT_EQ(rcu_register_thread(), 0); /* changes the flags of the registration */
     });
     EXPECT_EQ(test::stats().threads_deadline, 0u);
 }
 
-TEST(Deadline, InsideASectionAThreadBecomesNoDeadlineThread)
+TEST(Deadline, DeadlineIsNotSetInsideASection)
 {
     test::Worker loop;
     loop.run([] {
@@ -327,19 +325,19 @@ TEST(Deadline, InsideASectionAThreadBecomesNoDeadlineThread)
     EXPECT_EQ(test::stats().threads_deadline, 1u);
     loop.run([] {
         rcu_read_lock();
-        rcu_set_deadline(54321); /* it is one already */
+        rcu_set_deadline(54321); /* the thread is a deadline thread already */
         rcu_read_unlock();
     });
     EXPECT_EQ(test::stats().threads_deadline, 1u);
 }
 
-TEST(Deadline, AQuiescentStateThreadKeepsItsDiscipline)
+TEST(Deadline, QuiescentStateThreadKeepsItsDiscipline)
 {
     test::Worker loop;
     loop.run([] {
         ASSERT_EQ(rcu_register_thread_qsbr(), 0);
         rcu_set_deadline(12345);
-        EXPECT_TRUE(rcu_read_lock_held()) << "still online";
+        EXPECT_TRUE(rcu_read_lock_held()) << "the thread is still online";
         rcu_thread_offline();
     });
     synchronize_rcu();

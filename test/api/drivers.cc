@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Every driver with every policy that goes with it does the same work; what is special to each.
- */
+/* Tests of every driver with every policy that it allows, and of the behaviour of each driver. */
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -25,7 +24,8 @@ namespace
 
 using owned::queue, owned::runs;
 
-/* The same small program for all: readers of both disciplines, callbacks, frees, waits, barriers, threads that end. */
+/* The same small program for every driver: readers of both disciplines, callbacks, frees, waits, barriers, threads that
+ * exit. */
 CHILD(same_work)
 {
     test::Replaced shared;
@@ -86,7 +86,7 @@ class Drivers : public testing::TestWithParam<Pair>
 {
 };
 
-TEST_P(Drivers, DoTheSameWork)
+TEST_P(Drivers, EveryDriverServesEveryPolicy)
 {
     auto [driver, policy] = GetParam();
     EXPECT_TRUE(exited_well(
@@ -117,8 +117,8 @@ CHILD(sleeps_without_work)
     rcu_barrier();
     struct rtrcu_stats before = test::stats(), now = before;
     const pid_t driver = test::thread_called("rtrcu-gp");
-    /* Quiet when no pass is seen in the time of forty ticks, and the driver sleeps behind them: on a busy machine one
-     * that ticks may come to run in none of these, but is awake then. */
+    /* The driver has no work if it makes no pass for forty ticks and then sleeps. On a busy machine a ticking driver
+     * may make no pass in that time, but then it is not asleep. */
     REQUIRE(test::eventually([&] {
         before = test::stats();
         auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
@@ -132,17 +132,17 @@ CHILD(sleeps_without_work)
     REQUIRE(now.callbacks_backlog == 0);
 }
 
-TEST(Kthread, SleepsWhenThereIsNothingToDo)
+TEST(Kthread, SleepsWithoutWork)
 {
     EXPECT_TRUE(exited_well(test::run_child("sleeps_without_work", {"RTRCU_TICK_US=50"})));
 }
 
-TEST(Ltimer, TicksOnlyWhileThereIsSomethingToDo)
+TEST(Ltimer, TicksOnlyWhileItHasWork)
 {
     EXPECT_TRUE(exited_well(test::run_child("sleeps_without_work", {"RTRCU_DRIVER=ltimer", "RTRCU_TICK_US=50"})));
 }
 
-/* Callbacks alone begin a grace period at most once a tick, so that they share one. */
+/* Callbacks alone begin at most one grace period per tick, so that they share it. */
 CHILD(paces_callbacks)
 {
     queue(1);
@@ -154,33 +154,21 @@ CHILD(paces_callbacks)
         rcu_read_unlock();
     }
     uint64_t made = test::stats().gp_completed - before;
-    REQUIRE(made < 20); /* 200 batches of callbacks in far less than a second each */
+    REQUIRE(made < 20); /* 200 batches of callbacks, each within much less than a second */
     rcu_barrier();
     REQUIRE(runs == 201);
 }
 
-TEST(Kthread, GathersCallbacksOfOneTick)
+TEST(Kthread, BatchesCallbacksOfOneTick)
 {
     EXPECT_TRUE(exited_well(test::run_child("paces_callbacks", {"RTRCU_TICK_US=1000000"})));
 }
 
-/* ---- sched: no thread at all ---- */
-
-int threads_of_this_process()
-{
-    int count = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    char line[256];
-    while (status && fgets(line, sizeof(line), status))
-        (void)sscanf(line, "Threads: %d", &count);
-    if (status)
-        fclose(status);
-    return count;
-}
+/* ---- sched: no thread of the library ---- */
 
 CHILD(makes_no_thread)
 {
-    int before = threads_of_this_process();
+    int before = test::threads_of_this_process();
     REQUIRE(rcu_register_thread_qsbr() == 0);
     queue(100);
     while (runs < 100)
@@ -193,28 +181,28 @@ CHILD(makes_no_thread)
         rcu_process_callbacks(0);
         return poll_state_synchronize_rcu_expedited(cookie);
     }));
-    REQUIRE(threads_of_this_process() == before);
+    REQUIRE(test::threads_of_this_process() == before);
 }
 
-/* Expedited grace periods, boosting and reports do without a thread of ours too. */
+/* Expedited grace periods, boosting and reports work without a thread of the library too. */
 CHILD(makes_no_worker)
 {
     test::Worker reader;
     synchronize_rcu_expedited();
-    int before = threads_of_this_process();
+    int before = test::threads_of_this_process();
     for (auto wait : {rtrcu_synchronize_expedited, rtrcu_synchronize}) {
         reader.run([] { rcu_read_lock(); });
         uint64_t reports = test::stats().stall_reports;
         std::thread waiter(wait);
         REQUIRE(test::eventually([reports] { return test::stats().stall_reports > reports; }));
-        REQUIRE(threads_of_this_process() == before + 1); /* the waiter */
+        REQUIRE(test::threads_of_this_process() == before + 1); /* the waiter */
         reader.run([] { rcu_read_unlock(); });
         waiter.join();
     }
     REQUIRE(before == 2); /* the main thread and the reader */
 }
 
-/* A handler that the program sets has a thread to run on. */
+/* A stall handler of the program needs a thread to run on. */
 CHILD(reports_to_a_handler)
 {
     static std::atomic<int> lines{0};
@@ -227,17 +215,17 @@ CHILD(reports_to_a_handler)
     waiter.join();
 }
 
-TEST(Sched, MakesNoWorkerEither)
+TEST(Sched, CreatesNoWorker)
 {
     const std::vector<std::string> reports_soon = {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline",
                                                    "RTRCU_STALL_TIMEOUT_MS=10", "RTRCU_BOOST_DELAY_US=0"};
     if (TEST_TSAN || TEST_EMULATED)
-        GTEST_SKIP() << "needs a process without other threads";
+        GTEST_SKIP() << "the race detector and the emulator create threads";
     EXPECT_TRUE(exited_well(test::run_child("makes_no_worker", reports_soon)));
     EXPECT_TRUE(exited_well(test::run_child("reports_to_a_handler", reports_soon)));
 }
 
-TEST(Sched, MakesNoThreadAndInvokesAtQuiescentStates)
+TEST(Sched, CreatesNoThreadAndInvokesAtQuiescentStates)
 {
     for (const char *policy : {"inline", "throttle", "unbounded"})
         EXPECT_TRUE(exited_well(
@@ -254,7 +242,7 @@ CHILD(preemptible_program)
     }
 }
 
-/* ---- sched: who works, and who never does ---- */
+/* ---- sched: threads that do the driver's work, and threads that never do ---- */
 
 CHILD(unlock_does_no_work)
 {
@@ -263,7 +251,7 @@ CHILD(unlock_does_no_work)
     uint64_t before = test::stats().driver_passes;
     for (int i = 0; i < 1000; i++) {
         rcu_read_lock();
-        rtrcu_word_arm(&rtrcu_self); /* as somebody does who asks: the unlock takes its slow path */
+        rtrcu_word_arm(&rtrcu_self); /* so that the unlock takes its slow path */
         rcu_read_unlock();
     }
     REQUIRE(test::stats().driver_passes == before);
@@ -272,18 +260,18 @@ CHILD(unlock_does_no_work)
         rcu_process_callbacks(-1);
     queue(10);
     while (runs < 20)
-        rcu_quiescent_state(); /* a preemptible thread's too */
+        rcu_quiescent_state(); /* does the driver's work for a preemptible thread too */
     queue(10);
     rcu_barrier();
     REQUIRE(runs == 30);
 }
 
-TEST(Sched, AnUnlockDoesNoWork)
+TEST(Sched, UnlockDoesNoDriverWork)
 {
     EXPECT_TRUE(exited_well(test::run_child("unlock_does_no_work", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-/* Half of a call's time is for others' callbacks: each of these takes more than a quarter of it, so two are run. */
+/* Half of a call's time is for callbacks of other threads.  Each takes more than a quarter of the time, so two run. */
 CHILD(half_a_call_is_for_others)
 {
     static constexpr int64_t budget_ns = 100000000, takes_ns = 30000000;
@@ -305,13 +293,13 @@ CHILD(half_a_call_is_for_others)
     }
 }
 
-TEST(Sched, HalfACallIsForOthers)
+TEST(Sched, HalfOfACallsBudgetServesOtherThreads)
 {
     EXPECT_TRUE(exited_well(test::run_child("half_a_call_is_for_others",
                                             {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline", "RTRCU_BLIMIT=100"})));
 }
 
-/* Another thread takes the steps; the deadline thread runs what is ready and its own. */
+/* Another thread takes the steps.  The deadline thread runs ready callbacks and its own. */
 CHILD(deadline_thread_does_no_work)
 {
     REQUIRE(rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE) == 0);
@@ -342,22 +330,22 @@ CHILD(deadline_thread_does_no_work)
     REQUIRE(runs == 20);
 }
 
-TEST(Sched, ADeadlineThreadDoesNoWork)
+TEST(Sched, DeadlineThreadDoesNoDriverWork)
 {
     EXPECT_TRUE(
         exited_well(test::run_child("deadline_thread_does_no_work", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-TEST(Sched, APreemptibleProgramTurnsItItself)
+TEST(Sched, PreemptibleProgramAdvancesItself)
 {
     EXPECT_TRUE(exited_well(test::run_child("preemptible_program", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-/* ---- sched: what others have left ---- */
+/* ---- sched: work that exited threads have left ---- */
 
 constexpr long left_behind = 1280;
 
-/* By the count that the adaptive limit allows: time may be short on any machine. */
+/* Leave as many callbacks as the adaptive limit allows by count, since the time limit depends on the machine. */
 void leave_callbacks_behind()
 {
     struct rtrcu_config config;
@@ -370,8 +358,8 @@ void leave_callbacks_behind()
     rcu_thread_online();
 }
 
-/* Nobody was online when the thread left: who comes online later takes over. */
-CHILD(quiescent_states_serve_who_left)
+/* No thread was online when the thread exited; one that comes online later takes over its callbacks. */
+CHILD(online_threads_serve_exited_ones)
 {
     leave_callbacks_behind();
     long most = 0;
@@ -398,15 +386,14 @@ CHILD(going_offline_runs_no_callback)
     REQUIRE(runs == left_behind);
 }
 
-constexpr int more_than_a_turn = 10000; /* of one queue, for who is no daemon */
+constexpr int more_than_a_turn = 10000; /* more callbacks than one batch in a call */
 
-/* Callbacks that are ready keep rcu_barrier() from returning, and not the readers of a grace period that others asked
- * for. */
+/* rcu_barrier() waits for ready callbacks, but not for the readers of a later grace period. */
 CHILD(sched_barrier_beside_a_reader)
 {
     test::Worker owner, reader;
     owner.run([&] { queue(more_than_a_turn); });
-    rcu_process_callbacks(0); /* collects, so that the next grace period is theirs */
+    rcu_process_callbacks(0); /* collects the callbacks, so that the next grace period covers them */
     synchronize_rcu();
     synchronize_rcu();
     reader.run([] { rcu_read_lock(); });
@@ -417,21 +404,21 @@ CHILD(sched_barrier_beside_a_reader)
     reader.run([] { rcu_read_unlock(); });
 }
 
-TEST(Drivers, ABarrierOfSchedWaitsForNoLaterReader)
+TEST(Drivers, SchedBarrierDoesNotWaitForLaterReaders)
 {
     EXPECT_TRUE(
         exited_well(test::run_child("sched_barrier_beside_a_reader", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-TEST(Drivers, SchedServesWhoLeftWithinTheCallersLimits)
+TEST(Drivers, SchedServesExitedThreadsWithinTheCallersLimits)
 {
-    EXPECT_TRUE(
-        exited_well(test::run_child("quiescent_states_serve_who_left", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
+    EXPECT_TRUE(exited_well(
+        test::run_child("online_threads_serve_exited_ones", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
     EXPECT_TRUE(
         exited_well(test::run_child("going_offline_runs_no_callback", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-/* ---- real-time scheduling that is not allowed ---- */
+/* ---- real-time scheduling that is not permitted ---- */
 
 CHILD(without_permission)
 {
@@ -439,7 +426,7 @@ CHILD(without_permission)
     queue(10);
     rcu_barrier();
     REQUIRE(runs == 10);
-    synchronize_rcu_expedited(); /* by a worker, who asks for kthread_prio */
+    synchronize_rcu_expedited(); /* creates a worker, which requests kthread_prio */
     REQUIRE(test::eventually([] { return test::stats().rt_refused > 0; }));
 }
 
@@ -448,16 +435,17 @@ CHILD(drop_permission)
     test::become_child_without_real_time("without_permission");
 }
 
-TEST(RealTime, ARefusalIsCountedAndNothingElse)
+TEST(RealTime, RefusedRealTimeIsOnlyCounted)
 {
     for (const char *setting : {"RTRCU_KTHREAD_PRIO=5", "RTRCU_KRCUD_RTPRIO=5"})
         EXPECT_TRUE(exited_well(test::run_child("drop_permission", {setting}))) << setting;
 }
 
-/* ---- callers that others keep from the CPU ---- */
+/* ---- callers that are preempted for long ---- */
 
-/* Whoever waited for such a caller would wait as long: the driver turns for it. */
-unsigned long turned_by_itself(int times)
+/* Calls synchronize_rcu() @times times at low priority; returns how many grace periods the calls advanced
+ * themselves. */
+unsigned long advanced_by_itself(int times)
 {
     struct sched_param parameter = {};
     REQUIRE(sched_setscheduler(0, SCHED_IDLE, &parameter) == 0);
@@ -472,21 +460,21 @@ unsigned long turned_by_itself(int times)
 CHILD(weak_callers)
 {
     REQUIRE(rcu_register_thread() == 0);
-    std::thread([] { REQUIRE(turned_by_itself(10) == 0); }).join();
+    std::thread([] { REQUIRE(advanced_by_itself(10) == 0); }).join();
 }
 
-/* Where the whole process is, nobody comes before its threads. */
+/* In a process of low priority, a caller with the same priority still advances grace periods itself. */
 CHILD(weak_process)
 {
     REQUIRE(rcu_register_thread() == 0);
-    REQUIRE(turned_by_itself(10) > 0);
+    REQUIRE(advanced_by_itself(10) > 0);
 }
 
-TEST(Callers, AWeakOneLeavesTheTurningToTheDriver)
+TEST(Callers, LowPriorityCallerLeavesStepsToTheDriver)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator does not pass scheduling on";
-    /* A reader that is there and asleep is nobody to wait for, and then anybody passes at once. */
+        GTEST_SKIP() << "the emulator ignores scheduling calls";
+    /* No grace period waits for an idle reader, so any thread finishes immediately. */
     EXPECT_TRUE(exited_well(test::run_child("weak_callers", {"RTRCU_IDLE_SCANS=0"})));
     EXPECT_TRUE(exited_well(test::run_child("weak_process")));
 }
@@ -502,7 +490,7 @@ CHILD(on_one_cpu)
     test::become_child("same_work");
 }
 
-/* A late destructor reads without a record, so that its end is found by looking only. */
+/* A late destructor reads without a record, so only polling finds the end of its section. */
 struct LateReader {
     pthread_key_t key;
     int rounds = 0;
@@ -532,7 +520,8 @@ CHILD(late_reader_on_one_cpu)
     queue(1);
     REQUIRE(test::eventually([&] { return test::stats().gp_busy > busy; }));
     const pid_t driver = test::thread_called("rtrcu-gp");
-    REQUIRE(test::eventually([&] { return test::is_asleep(driver); })); /* it has asked, and looked again */
+    REQUIRE(test::eventually(
+        [&] { return test::is_asleep(driver); })); /* the driver has set the flags and polled once more */
     late.steps.reach(2);
     reader.join();
     REQUIRE(test::eventually([] { return runs == 1; }));
@@ -547,14 +536,14 @@ CHILD(pinned_with_late_reader)
     test::become_child("late_reader_on_one_cpu");
 }
 
-TEST(OneCpu, ADriverThatPollsDoesLookAgain)
+TEST(OneCpu, PollDriverPollsAgainOnOneCpu)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the race detector takes its own leave of a thread before the last destructors";
+        GTEST_SKIP() << "the race detector forgets a thread before its last destructors";
     EXPECT_TRUE(exited_well(test::run_child("pinned_with_late_reader", {"RTRCU_DRIVER=poll"})));
 }
 
-TEST(OneCpu, AllWorks)
+TEST(OneCpu, EveryDriverWorksOnOneCpu)
 {
     for (const char *driver : {"kthread", "poll"})
         EXPECT_TRUE(exited_well(test::run_child("on_one_cpu", {std::string("RTRCU_DRIVER=") + driver})));

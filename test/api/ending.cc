@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The end of a process whose main thread has called pthread_exit(): with the program's last thread, not with the
- * library's.
- */
+/* Tests of processes whose main thread calls pthread_exit(): they end with the program's last thread, although threads
+ * of the library remain. */
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -19,12 +18,17 @@
 #include "child.h"
 #include "owned.h"
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#include <rtrcu/srcu.h>
+#pragma GCC diagnostic pop
+
 namespace
 {
 
 using owned::queue, owned::runs;
 
-/* The kernel keeps a main thread that has ended as a zombie, as long as there are others. */
+/* The kernel keeps a main thread that has exited as a zombie while the process has other threads. */
 bool main_has_ended()
 {
     char path[64], text[512] = "";
@@ -41,7 +45,7 @@ bool main_has_ended()
 void say_the_end()
 {
     rcu_barrier(); /* the library still works in exit handlers */
-    printf("at exit, behind %ld callbacks\n", runs.load());
+    printf("at exit, after %ld callbacks\n", runs.load());
     fflush(stdout);
 }
 
@@ -51,7 +55,7 @@ template <typename Last> [[noreturn]] void leave_to(Last last)
     pthread_exit(nullptr);
 }
 
-/* Driver, daemon and workers are there before the main thread ends. */
+/* Driver, daemon and workers exist before the main thread ends. */
 CHILD(threads_before)
 {
     REQUIRE(atexit(say_the_end) == 0);
@@ -66,7 +70,7 @@ CHILD(threads_before)
 }
 
 /* The main thread has never called the library. */
-CHILD(threads_behind)
+CHILD(threads_created_later)
 {
     REQUIRE(atexit(say_the_end) == 0);
     leave_to([] {
@@ -76,7 +80,7 @@ CHILD(threads_behind)
     });
 }
 
-/* How much CPU time it has used. */
+/* The CPU time that @thread has used, in seconds. */
 double seconds_of(pid_t thread)
 {
     struct timespec used = {};
@@ -85,11 +89,11 @@ double seconds_of(pid_t thread)
     return double(used.tv_sec) + 1e-9 * double(used.tv_nsec);
 }
 
-/* Who looks whether the process has ended sleeps between its looks: it uses the less of a CPU the longer it waits. */
+/* The thread that watches for the end of the program sleeps between its checks. */
 CHILD(watched_asleep)
 {
     constexpr long looks = 10;
-    constexpr double between = 0.05; /* seconds of sleep; a look takes a hundredth of that */
+    constexpr double between = 0.05; /* seconds between checks; a check takes a hundredth of that */
     queue(1);
     rcu_barrier();
     leave_to([] {
@@ -104,7 +108,7 @@ CHILD(watched_asleep)
     });
 }
 
-/* A process-wide signal that the last thread has blocked, as the library's threads do. */
+/* A signal for the process arrives that the program's last thread blocks, as do the library's threads. */
 CHILD(signal_at_the_end)
 {
     queue(1);
@@ -119,27 +123,46 @@ CHILD(signal_at_the_end)
     });
 }
 
-/* A callback is the program's, whoever runs it: the process ends behind it. */
-CHILD(callback_outlives_the_threads)
+std::atomic<bool> callback_may_end{false}, callback_has_begun{false};
+
+void outlive_the_threads(rcu_head *)
 {
-    static std::atomic<bool> may_end{false}, has_begun{false};
-    static rcu_head head;
-    call_rcu(&head, [](rcu_head *) {
-        has_begun = true;
-        REQUIRE(test::eventually([] { return may_end.load(); }));
-        struct timespec while_watched = {0, 200000000};
-        nanosleep(&while_watched, nullptr);
-        printf("the callback has returned\n");
-        fflush(stdout);
-    });
+    callback_has_begun = true;
+    REQUIRE(test::eventually([] { return callback_may_end.load(); }));
+    struct timespec while_watched = {0, 200000000};
+    nanosleep(&while_watched, nullptr);
+    printf("the callback has returned\n");
+    fflush(stdout);
+}
+
+[[noreturn]] void leave_to_the_callback()
+{
     leave_to([] {
         REQUIRE(test::eventually(main_has_ended));
-        REQUIRE(test::eventually([] { return has_begun.load(); }));
-        may_end = true;
+        REQUIRE(test::eventually([] { return callback_has_begun.load(); }));
+        callback_may_end = true;
     });
 }
 
-/* A fork's child begins with one thread, which is its main thread. */
+/* The process does not end before a running callback has returned, whichever thread runs it. */
+CHILD(callback_outlives_the_threads)
+{
+    static rcu_head head;
+    call_rcu(&head, outlive_the_threads);
+    leave_to_the_callback();
+}
+
+/* The same for a callback of a domain of the program's own. */
+CHILD(domain_callback_outlives_the_threads)
+{
+    static srcu_struct domain;
+    static rcu_head head;
+    init_srcu_struct(&domain);
+    call_srcu(&domain, &head, outlive_the_threads);
+    leave_to_the_callback();
+}
+
+/* A fork's child begins with one thread, which is its main thread even if another thread forked. */
 CHILD(forked_by_another_thread)
 {
     queue(1);
@@ -163,7 +186,7 @@ CHILD(forked_by_another_thread)
 void needs_the_kernels_count()
 {
     if (TEST_TSAN || TEST_EMULATED)
-        GTEST_SKIP() << "the race detector and the emulator have threads of their own";
+        GTEST_SKIP() << "the race detector and the emulator create threads";
 }
 
 class Ending : public testing::Test
@@ -174,34 +197,36 @@ class Ending : public testing::Test
     }
 };
 
-TEST_F(Ending, IsThatOfTheProgramsLastThread)
+TEST_F(Ending, ProcessEndsWithTheProgramsLastThread)
 {
-    for (const char *child : {"threads_before", "threads_behind"}) {
+    for (const char *child : {"threads_before", "threads_created_later"}) {
         test::ChildResult result = test::run_child(child);
         EXPECT_TRUE(exited_well(result)) << child;
-        EXPECT_TRUE(result.contains("at exit, behind 11 callbacks")) << child << result.output;
+        EXPECT_TRUE(result.contains("at exit, after 11 callbacks")) << child << result.output;
     }
 }
 
-TEST_F(Ending, IsWaitedForAsleep)
+TEST_F(Ending, WatcherSleepsWhileItWaits)
 {
     EXPECT_TRUE(exited_well(test::run_child("watched_asleep")));
 }
 
-TEST_F(Ending, IsByASignalThatNobodyCouldTake)
+TEST_F(Ending, PendingSignalEndsTheProcess)
 {
     test::ChildResult result = test::run_child("signal_at_the_end");
     EXPECT_TRUE(WIFSIGNALED(result.status) && WTERMSIG(result.status) == SIGTERM) << result.status << result.output;
 }
 
-TEST_F(Ending, ComesBehindACallbackThatRuns)
+TEST_F(Ending, ProcessEndsAfterARunningCallback)
 {
-    test::ChildResult result = test::run_child("callback_outlives_the_threads");
-    EXPECT_TRUE(exited_well(result));
-    EXPECT_TRUE(result.contains("the callback has returned")) << result.output;
+    for (const char *child : {"callback_outlives_the_threads", "domain_callback_outlives_the_threads"}) {
+        test::ChildResult result = test::run_child(child);
+        EXPECT_TRUE(exited_well(result)) << child;
+        EXPECT_TRUE(result.contains("the callback has returned")) << child << result.output;
+    }
 }
 
-TEST_F(Ending, OfAForksChildToo)
+TEST_F(Ending, ForksChildEndsWithItsLastThread)
 {
     EXPECT_TRUE(exited_well(test::run_child("forked_by_another_thread")));
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* No call of the library changes errno, whether it succeeds or not: slow paths run in handlers, and between a system
- * call and the program's look at its errno.
- */
+/* Tests that no call of the library changes errno, whether it succeeds or fails. */
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -108,7 +106,7 @@ void park_and_resume()
     rcu_read_lock();
     CHECK(rcu_task_list(&task));
     CHECK(rcu_task_unlist(&task));
-    CHECK(rcu_task_list(&task)); /* outside a section: said */
+    CHECK(rcu_task_list(&task)); /* reported, since it is called outside a section */
     CHECK(rcu_task_exit(&task));
     CHECK(rcu_task_set_blocking_handler(nullptr));
 }
@@ -152,7 +150,7 @@ void misuse()
     CHECK(rcu_thread_offline());
 }
 
-/* Each in a thread of its own, whose first call it is, and then in one that has called before. */
+/* Each call is tested in a new thread, whose first call it is, and in a thread that has called before. */
 CHILD(all_calls)
 {
     const std::function<void()> parts[] = {read_and_wait,   call_and_free,      come_and_go,
@@ -167,7 +165,7 @@ CHILD(all_calls)
     }).join();
 }
 
-/* Callbacks run in calls of their owner, whose errno is its own. */
+/* Callbacks that run in calls of their owner do not change its errno. */
 CHILD(owners_calls)
 {
     REQUIRE(rcu_register_thread_qsbr() == 0);
@@ -182,14 +180,14 @@ CHILD(owners_calls)
     rcu_thread_offline();
 }
 
-TEST(Errno, IsLeftAlone)
+TEST(Errno, IsPreserved)
 {
     EXPECT_TRUE(exited_well(test::run_child("all_calls")));
     EXPECT_TRUE(exited_well(test::run_child("all_calls", {"RTRCU_MEMBARRIER=off"})));
     EXPECT_TRUE(exited_well(test::run_child("all_calls", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-TEST(Errno, IsLeftAloneWhereOwnersRunCallbacks)
+TEST(Errno, IsPreservedByOwnersThatRunCallbacks)
 {
     for (const char *driver : {"RTRCU_DRIVER=kthread", "RTRCU_DRIVER=sched"})
         EXPECT_TRUE(exited_well(test::run_child("owners_calls", {driver, "RTRCU_POLICY=inline"})));

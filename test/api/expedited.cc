@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Expedited grace periods: their own machine and worker, not behind normal ones, shared by their waiters.
- */
+/* Tests of expedited grace periods: independence of normal ones, sharing by waiters, and their worker. */
 #include <atomic>
 #include <sched.h>
 #include <thread>
@@ -22,7 +21,7 @@ int rt_priority_of(int thread)
 }
 
 /* Both kinds wait for the same sections at the same time. */
-TEST(Expedited, RunsBesideANormalOne)
+TEST(Expedited, RunsBesideANormalGracePeriod)
 {
     test::Worker reader, updater;
     reader.run([] { rcu_read_lock(); });
@@ -38,7 +37,7 @@ TEST(Expedited, RunsBesideANormalOne)
     EXPECT_EQ(test::stats().exp_completed, before + 1);
 }
 
-TEST(Expedited, ManyWaitersShare)
+TEST(Expedited, ConcurrentWaitersShareGracePeriods)
 {
     constexpr int threads = 16, each = 100;
     uint64_t before = test::stats().exp_completed;
@@ -52,11 +51,11 @@ TEST(Expedited, ManyWaitersShare)
     for (auto &thread : all)
         thread.join();
     uint64_t made = test::stats().exp_completed - before;
-    EXPECT_LE(made, static_cast<uint64_t>(threads * each)) << "never more than calls";
-    EXPECT_GE(made, static_cast<uint64_t>(each)) << "a caller's calls follow each other";
+    EXPECT_LE(made, static_cast<uint64_t>(threads * each)) << "no more grace periods than calls";
+    EXPECT_GE(made, static_cast<uint64_t>(each)) << "the calls of one caller do not overlap";
 }
 
-TEST(Expedited, HundredsOfCallersAtOnce)
+TEST(Expedited, ServesHundredsOfConcurrentCallers)
 {
     constexpr uint64_t callers = 300;
     uint64_t before = test::stats().exp_completed;
@@ -76,7 +75,7 @@ TEST(Expedited, HundredsOfCallersAtOnce)
     EXPECT_LE(test::stats().exp_completed - before, callers);
 }
 
-/* Whoever waits for one kind gets on while several do nothing but ask for the other, and readers read. */
+/* Expect that calls of @patient return while other threads call @storm without a pause and readers read. */
 void expect_no_starvation(void (*storm)(), void (*patient)())
 {
     std::atomic<bool> stopping{false};
@@ -100,26 +99,27 @@ void expect_no_starvation(void (*storm)(), void (*patient)())
         thread.join();
 }
 
-TEST(Expedited, AStormDoesNotStarveNormalOnes)
+TEST(Expedited, DoesNotStarveNormalGracePeriods)
 {
     uint64_t before = test::stats().gp_completed;
     expect_no_starvation(synchronize_rcu_expedited, synchronize_rcu);
     EXPECT_GE(test::stats().gp_completed, before + 100);
 }
 
-TEST(Expedited, IsNotStarvedByAStormOfNormalOnes)
+TEST(Expedited, IsNotStarvedByNormalGracePeriods)
 {
     uint64_t before = test::stats().exp_completed;
     expect_no_starvation(synchronize_rcu, synchronize_rcu_expedited);
     EXPECT_GE(test::stats().exp_completed, before + 100);
 }
 
-TEST(Expedited, CookiesOfTheTwoKindsAreApart)
+TEST(Expedited, CookiesOfTheTwoKindsAreIndependent)
 {
     unsigned long expedited = get_state_synchronize_rcu_expedited();
     for (int i = 0; i < 5; i++)
         synchronize_rcu();
-    EXPECT_FALSE(poll_state_synchronize_rcu_expedited(expedited)) << "only its own kind counts";
+    EXPECT_FALSE(poll_state_synchronize_rcu_expedited(expedited))
+        << "normal grace periods do not reach an expedited cookie";
     unsigned long normal = get_state_synchronize_rcu();
     for (int i = 0; i < 5; i++)
         synchronize_rcu_expedited();
@@ -146,25 +146,37 @@ CHILD(worker_is_a_work_queue)
     REQUIRE(test::stats().rt_refused == 0);
 }
 
-/* A caller above the worker must not wait for it at the worker's level. */
-CHILD(caller_lifts_the_worker)
+/* A caller with a higher priority than the worker raises the worker's priority. */
+CHILD(caller_raises_the_worker)
 {
     struct sched_param parameter = {};
     parameter.sched_priority = 30;
     if (sched_setscheduler(0, SCHED_FIFO, &parameter) != 0)
-        return; /* no permission here: nothing to see */
+        return; /* real-time priorities are not permitted here */
     synchronize_rcu_expedited();
     int worker = 0;
-    unsigned long cookie = start_poll_synchronize_rcu_expedited(); /* the worker's alone: it is there when this ends */
+    /* only the worker advances this one, so it exists at the end */
+    unsigned long cookie = start_poll_synchronize_rcu_expedited();
     REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu_expedited(cookie); }));
     REQUIRE((worker = test::thread_called("rtrcu-exp")) != 0);
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
-    std::thread caller([] { synchronize_rcu_expedited(); }); /* inherits our priority */
+    std::thread caller([] { synchronize_rcu_expedited(); }); /* the new thread inherits the caller's priority */
     REQUIRE(test::eventually([&] { return rt_priority_of(worker) >= 30; }));
     reader.run([] { rcu_read_unlock(); });
     caller.join();
-    REQUIRE(test::eventually([&] { return rt_priority_of(worker) < 30; })); /* it falls back */
+    REQUIRE(test::eventually([&] { return rt_priority_of(worker) < 30; })); /* the worker lowers its priority again */
+}
+
+CHILD(registration_makes_the_workers)
+{
+    struct sched_param parameter = {};
+    parameter.sched_priority = 30;
+    if (sched_setscheduler(0, SCHED_FIFO, &parameter) != 0)
+        return; /* real-time priorities are not permitted here */
+    REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
+    for (const char *name : {"rtrcu-exp", "rtrcu-boost", "rtrcu-nudge"})
+        REQUIRE(test::eventually([&] { return test::thread_called(name) != 0; }));
 }
 
 CHILD(without_permission)
@@ -176,13 +188,13 @@ CHILD(without_permission)
 }
 
 /* The worker does not wake for a grace period that its caller ends. */
-CHILD(callers_turn_the_first_step)
+CHILD(callers_take_the_first_step)
 {
     synchronize_rcu_expedited();
     int worker = 0;
     REQUIRE(test::eventually([&] { return (worker = test::thread_called("rtrcu-exp")) != 0; }));
     long before = 0;
-    REQUIRE(test::eventually([&] { /* it has gone to sleep */
+    REQUIRE(test::eventually([&] { /* the worker sleeps */
                                    long last = before;
                                    before = test::sleeps_of(worker);
                                    return before == last && before > 0;
@@ -195,8 +207,8 @@ CHILD(callers_turn_the_first_step)
     REQUIRE(test::sleeps_of(worker) - before < 100);
 }
 
-/* The worker exists once a grace period has ended that callers do not turn; then all of them are its own. */
-CHILD(worker_turns_all_of_it)
+/* After a grace period that no caller advances, the worker exists; it then takes all steps of each grace period. */
+CHILD(worker_takes_all_steps)
 {
     unsigned long cookie = start_poll_synchronize_rcu_expedited();
     REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu_expedited(cookie); }));
@@ -217,11 +229,11 @@ CHILD(drop_permission)
     test::become_child_without_real_time("without_permission");
 }
 
-TEST(ExpeditedWorker, SleepsWhileCallersTurn)
+TEST(ExpeditedWorker, SleepsWhileCallersAdvance)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has threads of its own";
-    EXPECT_TRUE(exited_well(test::run_child("callers_turn_the_first_step")));
+    EXPECT_TRUE(exited_well(test::run_child("callers_take_the_first_step")));
 }
 
 TEST(ExpeditedWorker, RunsAtItsPriority)
@@ -234,20 +246,25 @@ TEST(ExpeditedWorker, MayBeAnOrdinaryThread)
     EXPECT_TRUE(exited_well(test::run_child("worker_is_a_work_queue", {"RTRCU_EXP_WORKER=workqueue"})));
 }
 
-TEST(ExpeditedWorker, TurnsAllOfItWhereCallersAlwaysHandOver)
+TEST(ExpeditedWorker, AdvancesAloneIfCallersAlwaysHandOver)
 {
     const std::vector<std::string> settings = {"RTRCU_EXP_WORKER=kthread-only", "RTRCU_KTHREAD_PRIO=7"};
-    EXPECT_TRUE(exited_well(test::run_child("worker_turns_all_of_it", settings)));
+    EXPECT_TRUE(exited_well(test::run_child("worker_takes_all_steps", settings)));
 }
 
-TEST(ExpeditedWorker, IsLiftedByItsCallers)
+TEST(ExpeditedWorker, TakesTheHigherPriorityOfItsCallers)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator does not pass scheduling on";
-    EXPECT_TRUE(exited_well(test::run_child("caller_lifts_the_worker")));
+        GTEST_SKIP() << "the emulator ignores scheduling calls";
+    EXPECT_TRUE(exited_well(test::run_child("caller_raises_the_worker")));
 }
 
-TEST(ExpeditedWorker, ARefusalIsSaidAndCounted)
+TEST(ExpeditedWorker, ExistsOnceARealTimeThreadHasRegistered)
+{
+    EXPECT_TRUE(exited_well(test::run_child("registration_makes_the_workers")));
+}
+
+TEST(ExpeditedWorker, RefusedPriorityIsReportedAndCounted)
 {
     test::ChildResult result = test::run_child("drop_permission");
     EXPECT_TRUE(exited_well(result));

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: the child keeps what was queued, has one reader, and works on as its parent does.
- *
- * Sanitizers: see the fixture; what a child makes of queues is tested state by state in test/unit/callback/fork.cc too.
- */
+/* Tests of fork(): the child keeps queued callbacks, has one reader, and may use the library.
+ * test/unit/callback/fork.cc tests the repair of queues in each state. */
 #include <atomic>
 #include <csignal>
 #include <pthread.h>
@@ -74,13 +72,13 @@ TEST_F(Fork, ChildIsTheOnlyReader)
     rcu_read_unlock();
     in_forked_child([] {
         REQUIRE(test::stats().threads_registered == 1);
-        synchronize_rcu(); /* nobody is inside here */
+        synchronize_rcu(); /* the calling thread is outside */
     });
     other.run([] { rcu_read_unlock(); });
     synchronize_rcu();
 }
 
-TEST_F(Fork, ASectionGoesOnInTheChild)
+TEST_F(Fork, SectionContinuesInTheChild)
 {
     rcu_read_lock();
     in_forked_child([] {
@@ -101,7 +99,7 @@ TEST_F(Fork, ASectionGoesOnInTheChild)
     synchronize_rcu();
 }
 
-TEST_F(Fork, AQuiescentStateThreadStaysOne)
+TEST_F(Fork, QuiescentStateThreadKeepsItsDiscipline)
 {
     test::Worker worker;
     worker.run([] {
@@ -125,12 +123,12 @@ TEST_F(Fork, AQuiescentStateThreadStaysOne)
 
 /* ---- callbacks ---- */
 
-TEST_F(Fork, WhatWasQueuedRunsInBoth)
+TEST_F(Fork, QueuedCallbacksRunInBothProcesses)
 {
     static std::atomic<int> retired;
     retired = 0;
     test::Worker reader, queuer;
-    reader.run([] { rcu_read_lock(); }); /* nothing becomes ready before the fork */
+    reader.run([] { rcu_read_lock(); }); /* keeps callbacks from becoming ready before the fork */
     queue(10);
     queuer.run([] { queue(20); });
     std::thread([] { queue(5); }).join();
@@ -156,7 +154,7 @@ TEST_F(Fork, WhatWasQueuedRunsInBoth)
     EXPECT_EQ(retired, 7);
 }
 
-TEST_F(Fork, WithAnOwnersPolicyToo)
+TEST_F(Fork, QueuedCallbacksRunInBothWithOwnersPolicy)
 {
     struct rtrcu_config saved, config;
     rtrcu_config_get(&saved);
@@ -170,7 +168,7 @@ TEST_F(Fork, WithAnOwnersPolicyToo)
     in_forked_child([] {
         rcu_barrier();
         REQUIRE(runs + static_cast<long>(test::stats().callbacks_lost_at_fork) >= 8);
-        long before = runs; /* behind the barrier, and before a daemon may run the next */
+        long before = runs; /* after the barrier, and before a daemon can run the next one */
         queue(4);
         REQUIRE(test::eventually([&] {
             rcu_process_callbacks(-1);
@@ -183,7 +181,7 @@ TEST_F(Fork, WithAnOwnersPolicyToo)
 void fork_inside(rcu_head *)
 {
     in_forked_child([] {
-        runs++; /* as the callback that it is */
+        runs++; /* counts like any callback */
         rcu_read_lock();
         rcu_read_unlock();
         queue(2);
@@ -193,7 +191,7 @@ void fork_inside(rcu_head *)
     runs++;
 }
 
-TEST_F(Fork, InsideACallback)
+TEST_F(Fork, CallbackMayFork)
 {
     static rcu_head head;
     queue(3);
@@ -204,7 +202,7 @@ TEST_F(Fork, InsideACallback)
     EXPECT_EQ(runs, 7);
 }
 
-/* The rest of the batch belongs to the thread that forked: when the callback returns in the child, it goes on. */
+/* When the callback that forked returns in the child, the child continues the batch. */
 int batch_left, batch_size;
 
 void nothing(rcu_head *)
@@ -216,7 +214,8 @@ void fork_and_return(rcu_head *)
     fflush(nullptr);
     pid_t pid = fork();
     if (pid == 0) {
-        static rcu_head request; /* the child's first, which makes its driver, should some be of another batch */
+        /* the child's first callback, which creates its driver in case some belong to another batch */
+        static rcu_head request;
         batch_left = 1;
         call_rcu(&request, nothing);
         return;
@@ -238,7 +237,7 @@ void fork_before(int rest)
     static rcu_head forking, ending;
     forked_inside = 0;
     test::Worker reader;
-    reader.run([] { rcu_read_lock(); }); /* so that all are one batch */
+    reader.run([] { rcu_read_lock(); }); /* so that all callbacks become ready together */
     batch_size = rest + 3;
     queue(3);
     call_rcu(&forking, fork_and_return);
@@ -250,13 +249,13 @@ void fork_before(int rest)
     EXPECT_EQ(runs, batch_size);
 }
 
-TEST_F(Fork, InsideACallbackTheChildRunsTheRestOfItsBatch)
+TEST_F(Fork, ChildOfACallbackRunsTheRestOfTheBatch)
 {
     fork_before(2);
 }
 
-/* A daemon's turn ends before the batch does: the queue is on no list of the child. */
-TEST_F(Fork, InsideACallbackTheChildRunsMoreThanATurn)
+/* A batch of a daemon ends before the backlog does; in the child, the queue is on no daemon's list. */
+TEST_F(Fork, ChildOfACallbackRunsABacklogLongerThanABatch)
 {
     fork_before(10000);
 }
@@ -277,7 +276,7 @@ void take_and_queue_again(rcu_head *head)
         call_rcu(head, take_and_queue_again);
 }
 
-/* Daemons are between callbacks when a process is copied, so nobody who is not in the child holds a lock there. */
+/* fork() waits until daemons are between callbacks, so no thread that is missing in the child holds such a lock. */
 CHILD(fork_beside_callbacks_that_lock)
 {
     static rcu_head heads[200];
@@ -302,13 +301,13 @@ CHILD(fork_beside_callbacks_that_lock)
     rcu_barrier();
 }
 
-TEST_F(Fork, ALockThatCallbacksTakeIsFreeInTheChild)
+TEST_F(Fork, LockOfCallbacksIsFreeInTheChild)
 {
-    /* however long a daemon waits for a CPU */
+    /* long enough for a daemon that waits for a CPU */
     EXPECT_TRUE(exited_well(test::run_child("fork_beside_callbacks_that_lock", {"RTRCU_FORK_WAIT_US=60000000"})));
 }
 
-/* A callback that does not return is not waited for for ever, and neither by the child. */
+/* Neither parent nor child waits for ever for a callback that does not return. */
 CHILD(fork_beside_an_endless_callback)
 {
     static test::Steps steps;
@@ -329,14 +328,15 @@ CHILD(fork_beside_an_endless_callback)
     REQUIRE(runs == 3);
 }
 
-TEST_F(Fork, ACallbackThatDoesNotReturnIsGivenUpAndThatIsSaid)
+TEST_F(Fork, WaitForAnEndlessCallbackEndsAndIsReported)
 {
     test::ChildResult result = test::run_child("fork_beside_an_endless_callback");
     EXPECT_TRUE(exited_well(result));
     EXPECT_TRUE(result.contains("a callback has not returned")) << result.output;
     result = test::run_child("fork_beside_an_endless_callback", {"RTRCU_FORK_WAIT_US=0"});
     EXPECT_TRUE(exited_well(result));
-    EXPECT_FALSE(result.contains("a callback has not returned")) << "nobody wanted to wait: " << result.output;
+    EXPECT_FALSE(result.contains("a callback has not returned"))
+        << "with fork_wait_us=0 the fork does not wait: " << result.output;
 }
 
 /* ---- the child's driver ---- */
@@ -369,7 +369,7 @@ CHILD(quiescent_deadline_loop_goes_on)
     rcu_thread_offline();
 }
 
-TEST_F(Fork, ADeadlineLoopsCallbacksRunInTheChild)
+TEST_F(Fork, DeadlineLoopsCallbacksRunInTheChild)
 {
     EXPECT_TRUE(exited_well(test::run_child("deadline_loop_goes_on")));
     EXPECT_TRUE(exited_well(test::run_child("quiescent_deadline_loop_goes_on")));
@@ -403,14 +403,14 @@ TEST_F(Fork, ChildHasThreadsOfItsOwn)
     });
 }
 
-TEST_F(Fork, AGrandchildToo)
+TEST_F(Fork, GrandchildHasThreadsOfItsOwn)
 {
     queue(2);
     in_forked_child([] {
         in_forked_child([] {
             rcu_read_lock();
             queue(2);
-            rcu_read_unlock(); /* not one of them has run */
+            rcu_read_unlock(); /* no callback has run yet */
             rcu_barrier();
             REQUIRE(runs == 4);
         });
@@ -419,8 +419,8 @@ TEST_F(Fork, AGrandchildToo)
     });
 }
 
-/* Forks while other threads read, queue, free, register and wait: whatever they were doing, the child works. */
-TEST_F(Fork, UnderLoad)
+/* The process forks while other threads read, queue, free, register and wait, and the child uses the library. */
+TEST_F(Fork, ChildUsesTheLibraryAfterAForkUnderLoad)
 {
     constexpr int forks = 100;
     std::atomic<bool> stop{false};
@@ -461,7 +461,7 @@ TEST_F(Fork, UnderLoad)
         thread.join();
 }
 
-TEST_F(Fork, SeveralThreadsForkAtOnce)
+TEST_F(Fork, SeveralThreadsForkConcurrently)
 {
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; t++) {
@@ -481,8 +481,8 @@ TEST_F(Fork, SeveralThreadsForkAtOnce)
     EXPECT_EQ(runs, 96);
 }
 
-/* What the parent had asked for is under way there; in the child nobody does it, so asking again must start it. */
-TEST_F(Fork, AGracePeriodThatWasAskedForBeforeHappensWhenAskedForAgain)
+/* In the parent, a thread serves the request.  The child has no such thread, so a new request must start one. */
+TEST_F(Fork, RequestBeforeTheForkIsServedWhenRepeatedInTheChild)
 {
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
@@ -501,9 +501,8 @@ TEST_F(Fork, AGracePeriodThatWasAskedForBeforeHappensWhenAskedForAgain)
     cond_synchronize_rcu_expedited(before_expedited);
 }
 
-/* The driver paces itself, so the second callback lies in the inbox when we fork: the child's third finds it not
- * empty. */
-CHILD(child_queues_behind_what_was_queued)
+/* The driver collects once per tick, so the inbox is not empty at the fork, nor when the child queues. */
+CHILD(child_queues_after_its_parent)
 {
     queue(1);
     std::thread([] { queue(1); }).join();
@@ -518,11 +517,11 @@ CHILD(child_queues_behind_what_was_queued)
 
 TEST_F(Fork, CallbacksOfTheChildRunWithoutABarrier)
 {
-    EXPECT_TRUE(exited_well(test::run_child("child_queues_behind_what_was_queued", {"RTRCU_TICK_US=1000000"})));
+    EXPECT_TRUE(exited_well(test::run_child("child_queues_after_its_parent", {"RTRCU_TICK_US=1000000"})));
 }
 
-/* What every build can run: no thread is made in the child. */
-TEST(ForkPlain, ChildOfAProcessWithoutThreads)
+/* Runs with sanitizers too, since the child creates no thread. */
+TEST(ForkPlain, ChildOfAProcessWithoutThreadsWorks)
 {
     EXPECT_TRUE(exited_well(test::run_child("plain_fork")));
 }

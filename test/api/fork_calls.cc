@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a fork's child asks for by itself, and what a callback may do that rcu_barrier() runs: fork, and change the
- * configuration.
- */
+/* Tests of requests in a fork's child, and of a callback, run by rcu_barrier(), that forks or configures. */
 #include <atomic>
 #include <pthread.h>
 #include <string>
@@ -31,7 +29,7 @@ void fork_here()
     alarm(30);
 }
 
-/* The child ends, and the parent sees that it ended well. */
+/* The child exits, and the parent checks that it exited well. */
 void end_both()
 {
     if (forked == 0)
@@ -64,7 +62,7 @@ void fork_once(rcu_head *)
     fork_here();
 }
 
-/* rcu_barrier() runs a callback itself, which forks: it returns in the child too, where later ones work. */
+/* rcu_barrier() itself runs a callback, which forks.  It returns in the child too, where later barriers work. */
 CHILD(a_barriers_callback_forks)
 {
     static rcu_head head;
@@ -105,7 +103,7 @@ CHILD(a_callback_configures)
 test::Steps configuring;
 std::atomic<bool> is_inside{false};
 
-/* While another thread is about to go back to light fences, and has the lock of the configuration. */
+/* In place of membarrier() in a thread that changes the configuration, with its lock held: waits for the fork. */
 long wait_for_the_fork()
 {
     is_inside = true;
@@ -127,7 +125,7 @@ CHILD(forks_while_another_configures)
     std::thread other([] {
         if (test::trap(SYS_membarrier, nullptr, wait_for_the_fork))
             set_membarrier(RTRCU_MEMBARRIER_AUTO);
-        configuring.reach(1); /* where no call can be trapped, nobody is inside it */
+        configuring.reach(1); /* where system calls cannot be trapped, no thread is inside the change */
     });
     configuring.wait(1);
     fork_here();
@@ -145,28 +143,28 @@ CHILD(forks_while_another_configures)
 
 using ForkCalls = ForkedTest;
 
-TEST_F(ForkCalls, ADeadlineLoopsCookiesAreReachedInTheChild)
+TEST_F(ForkCalls, DeadlineLoopsCookiesAreReachedInTheChild)
 {
     EXPECT_TRUE(exited_well(test::run_child("deadline_loop_polls")));
     EXPECT_TRUE(exited_well(test::run_child("deadline_loop_polls_expedited")));
 }
 
-TEST_F(ForkCalls, ABarriersCallbackMayFork)
+TEST_F(ForkCalls, CallbackRunByABarrierMayFork)
 {
     EXPECT_TRUE(
         exited_well(test::run_child("a_barriers_callback_forks", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-/* In the child the other is gone, and would never let go of the lock. */
-TEST_F(ForkCalls, WhileAnotherThreadConfigures)
+/* The child does not have the thread that holds the configuration lock. */
+TEST_F(ForkCalls, ForkWhileAnotherThreadConfigures)
 {
     test::ChildResult result = test::run_child("forks_while_another_configures", {"RTRCU_MEMBARRIER=off"});
     if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
-        GTEST_SKIP() << "no call can be trapped here, or membarrier is not had";
+        GTEST_SKIP() << "system calls cannot be trapped here, or membarrier() is refused";
     EXPECT_TRUE(exited_well(result));
 }
 
-TEST(ConfigureCalls, ABarriersCallbackMayConfigure)
+TEST(ConfigureCalls, CallbackRunByABarrierMayConfigure)
 {
     EXPECT_TRUE(exited_well(test::run_child("a_callback_configures")));
     EXPECT_TRUE(exited_well(test::run_child("a_callback_configures", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));

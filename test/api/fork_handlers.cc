@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Signal handlers that fork: the parent goes on, whatever the handler interrupted; a child of an interrupted call of
- * the library may only exec(), and is ended with a message if it goes on.
- */
+/* Tests of signal handlers that fork, whatever they interrupt: the parent continues. A child forked inside a call of
+ * the library, a torn child, may only exec(); if it continues the call, the library ends it with a message. */
 #include <atomic>
 #include <csignal>
 #include <pthread.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "../support/stepped.h"
 #include "../support/sync.h"
 #include "child.h"
 #include "forked.h"
@@ -42,12 +42,12 @@ void fork_in_handler(int)
     forked++;
 }
 
-/* The calling thread waits for a reader, and its handler forks as often as the constant says; then the reader leaves.
- * Returns in the parent. */
+/* The calling thread waits for a reader.  Its handler forks a fixed number of times, then the reader leaves.  Returns
+ * in the parent. */
 void fork_while_waiting(void (*wait_for_reader)(), void (*in_child)())
 {
     test::Worker reader;
-    synchronize_rcu_expedited(); /* the worker exists */
+    synchronize_rcu_expedited(); /* creates the worker */
     child_does = in_child;
     children.reserve(forks);
     signal(SIGUSR1, fork_in_handler);
@@ -64,7 +64,7 @@ void fork_while_waiting(void (*wait_for_reader)(), void (*in_child)())
     });
     wait_for_reader();
     if (is_child)
-        _exit(7); /* a torn child has come back from the interrupted call */
+        _exit(7); /* the child returned from the interrupted call, which must not happen */
     sender.join();
 }
 
@@ -175,7 +175,7 @@ CHILD(waits_in_the_handler_of_a_torn_child)
     expect_children(was_aborted);
 }
 
-/* Its own fork waits for a callback when a handler forks. */
+/* A handler forks while the thread's own fork waits for a callback. */
 CHILD(forks_while_it_forks)
 {
     static test::Steps steps;
@@ -208,7 +208,7 @@ CHILD(forks_while_it_forks)
     expect_children(was_aborted);
 }
 
-/* A handler that interrupts the program's own code leaves a whole child. */
+/* A handler that interrupts the program's own code forks a child in which every call works. */
 CHILD(forks_outside_the_library)
 {
     child_does = go_on;
@@ -227,9 +227,68 @@ CHILD(forks_outside_the_library)
     expect_children(ended_well);
 }
 
+#if defined(__x86_64__)
+
+constexpr int steps_between_forks = 53;
+int steps_made;
+
+/* Forks at every 53rd step.  The child forks a grandchild that executes true(1), and waits for it; the parent waits for
+ * the child. */
+void fork_twice_in_handler(int, siginfo_t *, void *)
+{
+    if (++steps_made % steps_between_forks != 0)
+        return;
+
+    pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0) {
+        pid_t grandchild = fork();
+        if (grandchild == 0)
+            exec_true();
+        int status = -1;
+        _exit(grandchild > 0 && waitpid(grandchild, &status, 0) == grandchild && ended_well(status) ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(waitpid(pid, &status, 0) == pid);
+    REQUIRE(ended_well(status));
+    forked++;
+}
+
+void expedite()
+{
+    synchronize_rcu_expedited();
+}
+
+void unregister()
+{
+    rcu_unregister_thread();
+}
+
+CHILD(forks_twice_at_steps_of_its_calls)
+{
+    rcu_register_thread();
+    queue(1);
+    rcu_barrier();
+    /* creates the library's threads now: creation allocates memory and makes fork() wait */
+    synchronize_rcu_expedited();
+    queue(1);
+    test::SteppedBy stepped(fork_twice_in_handler);
+    void (*const calls[])() = {wait_in_handler, expedite, rtrcu_barrier, unregister};
+    for (void (*call)() : calls) {
+        test::SteppedBy::begin();
+        call();
+        test::SteppedBy::end();
+    }
+    REQUIRE(forked >= 10);
+    rcu_barrier();
+    REQUIRE(runs == 2);
+}
+
+#endif
+
 using ForkHandlers = ForkedTest;
 
-/* So that what wakes the interrupted thread is the signal alone. */
+/* With these settings only the signal wakes the interrupted thread. */
 const std::vector<std::string> looks_seldom = {"RTRCU_TICK_US=1000000", "RTRCU_SPIN_US=0"};
 
 TEST_F(ForkHandlers, ForkAndExecInAWaitLeavesTheParentUnharmed)
@@ -259,6 +318,16 @@ TEST_F(ForkHandlers, TornChildThatWaitsInItsHandlerIsEndedWithAMessage)
     EXPECT_TRUE(result.contains(torn)) << result.output;
 }
 
+#if defined(__x86_64__)
+/* Such a fork takes no lock, so it does not matter which locks the interrupted call holds. */
+TEST_F(ForkHandlers, ForksAtAnyStepOfACallLeaveTheParentUnharmed)
+{
+    test::ChildResult result = test::run_child("forks_twice_at_steps_of_its_calls");
+    EXPECT_TRUE(exited_well(result)) << result.output;
+    EXPECT_FALSE(result.contains("rtrcu: ")) << result.output;
+}
+#endif
+
 TEST_F(ForkHandlers, ForkInsideTheThreadsOwnForkLeavesTheParentUnharmed)
 {
     test::ChildResult result = test::run_child("forks_while_it_forks", {"RTRCU_FORK_WAIT_US=5000000"});
@@ -266,7 +335,7 @@ TEST_F(ForkHandlers, ForkInsideTheThreadsOwnForkLeavesTheParentUnharmed)
     EXPECT_TRUE(result.contains(torn)) << result.output;
 }
 
-TEST_F(ForkHandlers, ForkOutsideTheLibraryLeavesAWholeChild)
+TEST_F(ForkHandlers, ChildOfAForkOutsideTheLibraryMayCallIt)
 {
     EXPECT_TRUE(exited_well(test::run_child("forks_outside_the_library")));
 }

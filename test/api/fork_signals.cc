@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Signals of a fork's child: those of the program where a callback forks; and a child that blocks signals has a driver
- * all the same.
- */
+/* Tests of the signal mask of a fork's child, and of a child that blocks signals. */
 #include <atomic>
 #include <csignal>
 #include <initializer_list>
@@ -37,8 +35,8 @@ void callbacks_run_and_cookies_pass()
         [&] { return poll_state_synchronize_rcu(cookie) && poll_state_synchronize_rcu_expedited(expedited); }));
 }
 
-/* A daemon: it forks, and then blocks signals for good, to read them by signalfd() or sigwait(). */
-CHILD(blocks_signals_behind_the_fork)
+/* The child blocks signals for good, as programs do that use signalfd() or sigwait(). */
+CHILD(blocks_signals_after_the_fork)
 {
     in_forked_child([] {
         block({SIGTERM, SIGHUP, SIGCHLD, SIGUSR1});
@@ -46,8 +44,8 @@ CHILD(blocks_signals_behind_the_fork)
     });
 }
 
-/* The same, of a thread that has registered by its call. */
-CHILD(blocks_signals_behind_the_fork_registered)
+/* The same in a thread that is registered explicitly. */
+CHILD(blocks_signals_after_the_fork_registered)
 {
     REQUIRE(rcu_register_thread() == 0);
     in_forked_child([] {
@@ -58,13 +56,13 @@ CHILD(blocks_signals_behind_the_fork_registered)
 
 using ForkSignals = ForkedTest;
 
-TEST_F(ForkSignals, ADaemonThatBlocksThemHasADriver)
+TEST_F(ForkSignals, ChildThatBlocksSignalsHasADriver)
 {
-    EXPECT_TRUE(exited_well(test::run_child("blocks_signals_behind_the_fork")));
-    EXPECT_TRUE(exited_well(test::run_child("blocks_signals_behind_the_fork_registered")));
+    EXPECT_TRUE(exited_well(test::run_child("blocks_signals_after_the_fork")));
+    EXPECT_TRUE(exited_well(test::run_child("blocks_signals_after_the_fork_registered")));
 }
 
-/* Of these the calling thread blocks none but @but, 0: none. */
+/* Expect that the calling thread blocks none of these signals except @but (0: none). */
 void expect_blocked(int but)
 {
     sigset_t now;
@@ -73,8 +71,8 @@ void expect_blocked(int but)
         REQUIRE(sigismember(&now, signal) == (signal == but));
 }
 
-/* What a callback starts has the signals of the program, not those of a daemon; and what that starts, its own. */
-TEST_F(ForkSignals, InsideACallbackTheChildBlocksWhatTheProgramDoes)
+/* A child forked in a callback has the program's signal mask, not the daemon's.  Its own children inherit its mask. */
+TEST_F(ForkSignals, ChildForkedInsideACallbackHasTheProgramsSignalMask)
 {
     static rcu_head head;
     static std::atomic<int> forked_inside{0};

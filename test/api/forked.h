@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A body that a fork's child runs, and where one can.
- */
+/* Fixture and helper of tests that fork: a body that a fork's child runs. */
 #ifndef RTRCU_TEST_API_FORKED_H
 #define RTRCU_TEST_API_FORKED_H
 
@@ -11,7 +10,7 @@
 
 #include "child.h"
 
-/* Of tests that fork. */
+/* The fixture of tests that fork. */
 class ForkedTest : public testing::Test
 {
   protected:
@@ -24,8 +23,8 @@ class ForkedTest : public testing::Test
     }
 };
 
-/* Fork, run @body in the child, and expect that it ends well, its own children too; a child that hangs ends by its
- * alarm. */
+/* Fork and run @body in the child.  Expect that the child and its own children exit well; an alarm ends a child that
+ * hangs. */
 template <typename Body> void in_forked_child(Body body)
 {
     fflush(nullptr);
@@ -40,7 +39,8 @@ template <typename Body> void in_forked_child(Body body)
     ASSERT_EQ(waitpid(pid, &status, 0), pid);
     bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     EXPECT_TRUE(well) << (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "the child hung" : "status ") << status;
-    REQUIRE(well || testing::UnitTest::GetInstance()->current_test_info()); /* a child's body has no test to fail */
+    /* a child's body runs outside any test that could fail */
+    REQUIRE(well || testing::UnitTest::GetInstance()->current_test_info());
 }
 
 #endif

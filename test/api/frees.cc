@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Every pointer that is given to rcu_free() and rcu_free_head() is freed once, and behind its grace period: counted one
- * by one, by a free() of this program's own.
- *
- * The pointers lie in an arena, which is no memory of the allocator.  The library's calls of free() come here, as those
- * of any library do where the program defines it.
- */
+/* Tests that every pointer passed to rcu_free() and rcu_free_head() is freed once, after its grace period.
+ * This program defines free(), which counts the frees of each pointer of an arena. */
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -32,7 +28,7 @@ std::atomic<int> freed[pieces];
 
 } // namespace
 
-#if !TEST_ASAN && !TEST_TSAN /* they replace free() themselves */
+#if !TEST_ASAN && !TEST_TSAN /* the sanitizers replace free() themselves */
 extern "C" void __libc_free(void *memory);
 
 extern "C" void free(void *memory) noexcept
@@ -53,7 +49,7 @@ class Frees : public testing::Test
     void SetUp() override
     {
         if (TEST_ASAN || TEST_TSAN)
-            GTEST_SKIP() << "the sanitizer's runtime has a free() of its own";
+            GTEST_SKIP() << "the sanitizer defines free()";
         for (auto &times : freed)
             times = 0;
     }
@@ -66,8 +62,8 @@ class Frees : public testing::Test
     }
 };
 
-/* Blocks that are full, not full, and of threads that end. */
-TEST_F(Frees, EachPointerOnce)
+/* There are full blocks, partly filled ones, and blocks of threads that exit. */
+TEST_F(Frees, EachPointerIsFreedOnce)
 {
     std::vector<std::thread> threads;
     for (size_t t = 0; t < 4; t++) {
@@ -88,7 +84,7 @@ TEST_F(Frees, EachPointerOnce)
     expect_each_freed(0, pieces, 1);
 }
 
-TEST_F(Frees, NoneBeforeItsGracePeriod)
+TEST_F(Frees, PointerIsNotFreedBeforeItsGracePeriod)
 {
     test::Worker reader, other;
     reader.run([] { rcu_read_lock(); });
@@ -106,8 +102,8 @@ TEST_F(Frees, NoneBeforeItsGracePeriod)
     expect_each_freed(0, 2010, 1);
 }
 
-/* Small blocks again and again: one pointer a block that is lost shows whatever a block's size is. */
-TEST_F(Frees, OneByOne)
+/* A barrier after each few pointers leaves blocks of every small size. */
+TEST_F(Frees, BlocksOfEachSizeAreFreed)
 {
     for (size_t i = 0; i < 300; i++) {
         for (size_t k = 0; k <= i % 7; k++)

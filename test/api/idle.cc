@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that do not read are put to sleep, and read, fork, end, become deadline threads, or are forbidden the fence.
- */
+/* Tests of idle threads that read, fork, exit, become deadline threads, or lose the heavy fence. */
 #include <atomic>
 #include <functional>
 #include <sys/syscall.h>
@@ -17,7 +16,7 @@
 namespace
 {
 
-/* Threads that have read once, and now wait until they are told to do something: the same one thing all of them. */
+/* Threads that have read once, then wait for a common command. */
 class Idle
 {
     std::atomic<int> ready_{0}, done_{0}, asked_{0};
@@ -54,7 +53,7 @@ class Idle
         for (auto &thread : threads_)
             thread.join();
     }
-    /* @meanwhile: what the calling thread does until they have done it. */
+    /* Run @task in each thread; the calling thread calls @meanwhile until they have finished. */
     void have_all_do(
         void (*task)(), const std::function<void()> &meanwhile = [] {})
     {
@@ -69,7 +68,7 @@ class Idle
     }
 };
 
-/* Grace periods until @count threads more sleep than have woken. */
+/* Run grace periods until @count more threads have become idle than have been scanned again. */
 bool until_asleep(uint64_t count)
 {
     return test::eventually([&] {
@@ -81,7 +80,7 @@ bool until_asleep(uint64_t count)
 
 test::Replaced *shared;
 
-/* Longer than a grace period takes, mostly: it is the one section behind a sleep that must outlive what it saw. */
+/* Mostly longer than a grace period: the first section after an idle time must outlive the object that it read. */
 constexpr int PATIENCE = 5000;
 
 void look()
@@ -114,7 +113,8 @@ void sleep_and_read(bool qsbr)
     shared = &replaced;
     set_idle_scans(2);
     Idle idle(70, qsbr);
-    for (int round = 0; round < 20 || replaced.spanned() < 20; round++) { /* else it could not fail */
+    for (int round = 0; round < 20 || replaced.spanned() < 20;
+         round++) { /* fewer sections that outlive their object would prove nothing */
         REQUIRE(until_asleep(70));
         idle.have_all_do(qsbr ? look_online : look, [&] { replaced.replace(); });
     }
@@ -147,16 +147,16 @@ CHILD(exits)
         Idle idle(40);
         REQUIRE(until_asleep(40));
     }
-    Idle others(40); /* in the same slots */
+    Idle others(40); /* these threads take the same slots */
     uint64_t slept = test::stats().threads_slept;
     REQUIRE(until_asleep(40));
     REQUIRE(test::eventually([&] {
         synchronize_rcu();
         return test::stats().threads_slept >= slept + 40;
-    })); /* a slot's next thread begins awake */
+    })); /* a slot's next thread is scanned at first */
 }
 
-/* The thread that forks is awake, and goes on in the child as a reader that grace periods of the child wait for. */
+/* The thread that forks is scanned.  In the child it remains a reader for which the child's grace periods wait. */
 CHILD(forks)
 {
     Idle idle(40);
@@ -201,7 +201,8 @@ CHILD(deadline)
     for (int i = 0; i < 50; i++)
         synchronize_rcu();
     struct rtrcu_stats now = test::stats();
-    REQUIRE(now.threads_slept - slept == now.threads_woken - woken - 20); /* they stay awake; others may have slept */
+    /* these 20 stay scanned; others may have become idle */
+    REQUIRE(now.threads_slept - slept == now.threads_woken - woken - 20);
 }
 
 CHILD(sandboxed)
@@ -218,11 +219,11 @@ CHILD(sandboxed)
     uint64_t slept = test::stats().threads_slept;
     for (int i = 0; i < 50; i++)
         synchronize_rcu();
-    REQUIRE(test::stats().threads_slept == slept); /* without the kernel's fence nobody falls asleep */
+    REQUIRE(test::stats().threads_slept == slept); /* without membarrier no thread becomes idle */
     REQUIRE(replaced.bad() == 0);
 }
 
-/* A configuration back to light fences puts threads to sleep again. */
+/* When the configuration returns to light fences, threads become idle again. */
 CHILD(switched)
 {
     struct rtrcu_config config;
@@ -242,7 +243,8 @@ CHILD(switched)
     }
 }
 
-/* Beside an online quiescent-state thread grace periods need no fence; with nobody awake they end at once. */
+/* Beside an online quiescent-state thread, grace periods need no fence; beside idle threads they complete
+ * immediately. */
 CHILD(counted)
 {
     Idle idle(3);
@@ -274,49 +276,49 @@ CHILD(counted)
 
 const std::vector<std::string> kSoon = {"RTRCU_IDLE_SCANS=1"};
 
-TEST(Sleep, ThreadsSleepAndRead)
+TEST(IdleThreads, IdleThreadsReadSafely)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("asleep_and_reading")));
 }
 
-TEST(Sleep, QuiescentStateThreadsSleepOfflineAndComeOnline)
+TEST(IdleThreads, QuiescentStateThreadsBecomeIdleOfflineAndComeOnline)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("asleep_and_online")));
 }
 
-TEST(Sleep, NobodySleepsWhereIdleScansIs0)
+TEST(IdleThreads, NoThreadIsIdleWithIdleScans0)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("never")));
 }
 
-TEST(Sleep, ThreadsEndAsleep)
+TEST(IdleThreads, ThreadsExitWhileIdle)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("exits", kSoon)));
 }
 
-TEST(Sleep, AForksChildIsAwake)
+TEST(IdleThreads, ForksChildIsScanned)
 {
     if (TEST_TSAN || TEST_EMULATED)
-        GTEST_SKIP() << "no threads in the child of a process with threads";
+        GTEST_SKIP() << "here the child of a process with threads cannot create threads";
     EXPECT_TRUE(test::exited_well(test::run_child("forks", kSoon)));
 }
 
-TEST(Sleep, DeadlineThreadsWakeAndStayAwake)
+TEST(IdleThreads, DeadlineThreadsAreAlwaysScanned)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("deadline", kSoon)));
 }
 
-TEST(Sleep, TheFenceIsForbiddenWhileThreadsSleep)
+TEST(IdleThreads, IdleThreadsSurviveARefusedFence)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("sandboxed", kSoon)));
 }
 
-TEST(Sleep, GracePeriodsWithoutAFenceOrATurnAreCounted)
+TEST(IdleThreads, GracePeriodsWithoutFenceOrStepsAreCounted)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("counted", kSoon)));
 }
 
-TEST(Sleep, FencesAreSwitchedWhileThreadsSleep)
+TEST(IdleThreads, FencesAreSwitchedWhileThreadsAreIdle)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("switched", kSoon)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The lists of <rtrcu/list.h>: a model test of every operation, and readers that walk while an updater changes.
+// Tests of <rtrcu/list.h>: every operation, and readers that walk a list while an updater changes it.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #include <rtrcu/list.h>
@@ -23,7 +23,7 @@ extern "C" int list_bsd_together(void);
 namespace
 {
 
-// The head lies at an odd place of a wide type, so that the loops may not compute an object around a list's head.
+// The alignment is large, so a loop that computes an object from the list's head makes a misaligned pointer.
 struct Item {
     alignas(64) int value;
     int check; // always value + 1, as filled in before publication
@@ -33,7 +33,7 @@ struct Item {
     Item *next_gone;
 };
 
-// Freed items, poisoned: their memory is not used again while readers may hold them wrongly.
+// Freed items, poisoned.  Their memory is not reused, so a reader that wrongly holds one finds the poison.
 std::atomic<Item *> gone{nullptr};
 
 Item *make(int value)
@@ -79,7 +79,7 @@ std::vector<int> chained(struct hlist_head *head)
     return values;
 }
 
-// Every node's pprev is the pointer that points to it.
+// Checks that every node's pprev points to the pointer that points to the node.
 bool chain_is_sound(struct hlist_head *head)
 {
     struct hlist_node **place = &head->first;
@@ -91,7 +91,7 @@ bool chain_is_sound(struct hlist_head *head)
 
 using Values = std::vector<int>;
 
-TEST(List, PlainOperations)
+TEST(List, PlainOperationsChangeTheList)
 {
     LIST_HEAD(head);
     LIST_HEAD(other);
@@ -130,7 +130,7 @@ TEST(List, PlainOperations)
     EXPECT_EQ(a.node.prev, RTRCU_LIST_GONE_PREV);
 }
 
-TEST(List, RcuOperations)
+TEST(List, RcuOperationsKeepLinksForReaders)
 {
     LIST_HEAD(head);
     LIST_HEAD(other);
@@ -160,10 +160,10 @@ TEST(List, RcuOperations)
 
     list_replace_rcu(&b.node, &d.node);
     EXPECT_EQ(by_reader(&head), (Values{1, 4, 3}));
-    EXPECT_EQ(b.node.next, &c.node) << "a reader on a replaced node goes on";
+    EXPECT_EQ(b.node.next, &c.node) << "a reader on a replaced node continues along the list";
     list_del_rcu(&d.node);
     EXPECT_EQ(backward(&head), (Values{1, 3}));
-    EXPECT_EQ(d.node.next, &c.node) << "a reader on a removed node goes on";
+    EXPECT_EQ(d.node.next, &c.node) << "a reader on a removed node continues along the list";
     synchronize_rcu();
     list_add_tail_rcu(&b.node, &other);
     list_add_tail_rcu(&d.node, &other);
@@ -173,10 +173,10 @@ TEST(List, RcuOperations)
     EXPECT_TRUE(list_empty(&other));
     list_splice_tail_init_rcu(&head, &other, synchronize_rcu);
     EXPECT_EQ(by_reader(&other), (Values{2, 4, 1, 3}));
-    list_splice_init_rcu(&head, &other, nullptr); // empty: nothing to wait for
+    list_splice_init_rcu(&head, &other, nullptr); // empty: does not wait
 }
 
-TEST(Hlist, Operations)
+TEST(Hlist, OperationsChangeTheChain)
 {
     HLIST_HEAD(head);
     Item a{}, b{}, c{}, d{}, e{};
@@ -197,13 +197,13 @@ TEST(Hlist, Operations)
     fresh.value = 9;
     hlist_replace_rcu(&c.chain, &fresh.chain);
     EXPECT_EQ(chained(&head), (Values{1, 2, 9, 4, 5}));
-    EXPECT_EQ(c.chain.next, &d.chain) << "a reader on a replaced node goes on";
+    EXPECT_EQ(c.chain.next, &d.chain) << "a reader on a replaced node continues along the list";
     hlist_del_rcu(&b.chain);
-    EXPECT_EQ(b.chain.next, &fresh.chain) << "a reader on a removed node goes on";
+    EXPECT_EQ(b.chain.next, &fresh.chain) << "a reader on a removed node continues along the list";
     EXPECT_FALSE(hlist_unhashed(&b.chain));
     hlist_del_init_rcu(&a.chain);
     EXPECT_TRUE(hlist_unhashed(&a.chain));
-    hlist_del_init_rcu(&a.chain); // on no list: nothing happens
+    hlist_del_init_rcu(&a.chain); // no effect, since the node is on no list
     EXPECT_EQ(chained(&head), (Values{9, 4, 5}));
     EXPECT_TRUE(chain_is_sound(&head));
 
@@ -231,7 +231,7 @@ TEST(Hlist, Operations)
     EXPECT_TRUE(hlist_empty(&head));
 }
 
-/* What a removal leaves behind names itself by where the program faults, whatever else watches for faults. */
+/* The address of the fault identifies the link of a removed node, even if another handler watches for faults. */
 void say_where(int, siginfo_t *info, void *)
 {
     dprintf(STDERR_FILENO, "fault at %p\n", info->si_addr);
@@ -247,7 +247,7 @@ void with_faults_said(void (*remove)(Item *), Item *item)
     remove(item);
 }
 
-TEST(ListDeathTest, ASecondRemovalFaults)
+TEST(ListDeathTest, SecondRemovalFaults)
 {
     RTRCU_LIST_HEAD(head);
     HLIST_HEAD(chain);
@@ -262,20 +262,20 @@ TEST(ListDeathTest, ASecondRemovalFaults)
     EXPECT_DEATH(with_faults_said(from_chain, &a), "fault at 0x140");
 }
 
-TEST(List, TogetherWithSysQueue)
+TEST(List, CoexistsWithSysQueue)
 {
     EXPECT_EQ(list_bsd_together(), 0);
 }
 
 // ---- readers and an updater ----
 
-constexpr int residents = 8; // values that are on the list at every moment, in rising order
+constexpr int residents = 8; // values that are always on the list, in rising order
 constexpr int changes = 3000;
 
 void check_walk(int value, int check, int &last, Values &found)
 {
-    EXPECT_EQ(check, value + 1) << "an object was seen before it was filled in, or after it was freed";
-    EXPECT_GT(value, last) << "the walk went back or met both of a replaced pair";
+    EXPECT_EQ(check, value + 1) << "the reader saw an object before its publication or after its free";
+    EXPECT_GT(value, last) << "the walk went back, or visited an object and its replacement";
     last = value;
     if (value % 100 == 0)
         found.push_back(value / 100);
@@ -288,7 +288,8 @@ void free_item(struct rcu_head *head)
     item->next_gone = gone.exchange(item);
 }
 
-// Multiples of 100 are residents and are only ever replaced; the others come and go between them.
+// Multiples of 100 are residents: they are replaced, but always present.  The other values are inserted and removed
+// between them.
 struct Table {
     RTRCU_LIST_HEAD(list);
     HLIST_HEAD(chain);
@@ -342,7 +343,7 @@ struct Table {
         hlist_replace_rcu(&old->chain, &fresh->chain);
         call_rcu(&old->rcu, free_item);
     }
-    // A guest behind a resident comes, or leaves if it is there.
+    // Insert a guest after a resident, or remove it if it is present.
     void toggle(int number)
     {
         Item *host = resident(number);
@@ -359,7 +360,7 @@ struct Table {
     }
 };
 
-TEST(List, ReadersWalkWhileTheUpdaterChanges)
+TEST(List, ReadersVisitAllResidentsDuringUpdates)
 {
     Table table;
     auto random = test::seeded_random("list");
@@ -404,7 +405,7 @@ TEST(List, SpliceWaitsForReaders)
         {
             seen.push_back(item->value);
             if (seen.size() > 4)
-                break; // it strayed and would never meet its head
+                break; // the walk strayed to the other list and would never meet its own head
             if (item == &a) {
                 reader.reach(1);
                 EXPECT_TRUE(test::eventually([&] { return list_empty(&from); }));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One C program may use the lists of sys/queue.h and ours, whose LIST_HEAD is another; part of the test in list.cc.
+/*
+ * A C program that uses both sys/queue.h, which has another LIST_HEAD, and <rtrcu/list.h>; part of the test in list.cc.
  */
 #include <sys/queue.h>
 
@@ -14,7 +15,7 @@ static LIST_HEAD(our_head);
 
 int list_bsd_together(void);
 
-/* 0 if each list holds the object that was put into it. */
+/* Returns 0 if each list holds the object that was inserted into it. */
 int list_bsd_together(void)
 {
     struct bsd_head bsd_list = LIST_HEAD_INITIALIZER(bsd_list);

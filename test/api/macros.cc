@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Macros of the headers in a C++ program that is warned of C casts: it compiles.
+// A C++ program that uses the macros of the headers and is compiled with warnings about C casts.
 #include <rtrcu/list.h>
 #include <rtrcu/rcu.h>
 #include <rtrcu/urcu.h>

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The guide's table of messages has the words that the library says.
+"""The check that the guide's table of messages has the texts that the library prints.
 
-usage: messages.py SOURCE_DIR.  Exit 0: every piece of every message stands in a string of src/ or include/.
+usage: messages.py SOURCE_DIR.  Exit 0: every piece of every message is in a string of src/ or include/.
+
 """
 import pathlib
 import re
 import sys
 
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-CONTINUED = re.compile(r'"\s*"')  # a literal over several lines
-BLANK = re.compile(r"…|\b[NT]\b|\"[^\"]*\"|%(?:ll|l)?[a-z]|%\.\*s")  # what differs from message to message
+CONTINUED = re.compile(r'"\s*"')  # a literal that continues on the next line
+BLANK = re.compile(r"…|\b[NT]\b|\"[^\"]*\"|%(?:ll|l)?[a-z]|%\.\*s")  # the parts that differ from message to message
 
 
 def strings_of(root):

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a program does wrong is said: debug builds end it with the reason, release builds say it and go on where they
- * can.
- */
+/* Tests of misuse: debug builds end the program with a reason, release builds report it and continue if they can. */
 #include <pthread.h>
 
 #include <atomic>
@@ -77,7 +75,7 @@ void expect_refused(const std::string &child, const std::string &call)
     }
 }
 
-TEST(Misuse, ANullCallbackIsRefused)
+TEST(Misuse, NullCallbackIsRefused)
 {
     expect_refused("null_callback", "call_rcu");
     expect_refused("null_retired", "rcu_retire");
@@ -93,12 +91,13 @@ CHILD(long_callback)
         }
     });
     rcu_barrier();
-    static rcu_head behind; /* it has returned before that is said; but nobody runs the next one earlier */
+    /* this callback runs after the report of the long one */
+    static rcu_head behind;
     call_rcu(&behind, [](rcu_head *) {});
     rcu_barrier();
 }
 
-TEST(Misuse, ALongCallbackIsSaid)
+TEST(Misuse, LongCallbackIsReported)
 {
     test::ChildResult result = test::run_child("long_callback");
     EXPECT_TRUE(exited_well(result));
@@ -120,14 +119,14 @@ CHILD(queued_again_by_itself)
     rcu_barrier();
 }
 
-TEST(Misuse, AHeadMayBeQueuedAgainOnceItsCallbackHasBegun)
+TEST(Misuse, HeadMayBeQueuedAgainInItsCallback)
 {
     EXPECT_TRUE(exited_well(test::run_child("queued_again_by_itself")));
 }
 
-/* ---- rcu_free() where nobody can wait ---- */
+/* ---- rcu_free() in contexts that must not wait ---- */
 
-/* What errno was and must be still: the refusals of malloc() and the kernel are none of the caller's. */
+/* A value of errno that the calls must preserve, although malloc() and the kernel fail inside them. */
 constexpr int untouched = 12345;
 
 CHILD(free_without_memory)
@@ -156,16 +155,16 @@ CHILD(free_without_memory)
     REQUIRE(stats.callbacks_backlog == 0);
 }
 
-TEST(Misuse, AFreeInsideASectionDoesNotWaitForMemory)
+TEST(Misuse, FreeInsideASectionDoesNotWaitForMemory)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
     test::ChildResult result = test::run_child("free_without_memory");
     EXPECT_TRUE(exited_well(result));
-    EXPECT_TRUE(result.contains("no memory to note a pointer in")) << result.output;
+    EXPECT_TRUE(result.contains("no memory to queue the pointer")) << result.output;
 }
 
-/* Inside from one quiescent state to the next: what the thread has read stays. */
+/* The thread is inside from one quiescent state to the next: objects that it has read are not freed. */
 CHILD(free_without_memory_in_the_discipline)
 {
     static void *objects[2000];
@@ -185,14 +184,14 @@ CHILD(free_without_memory_in_the_discipline)
     REQUIRE(test::stats().callbacks_backlog == 0);
 }
 
-TEST(Misuse, AFreeIsNoQuiescentStateWithoutMemoryEither)
+TEST(Misuse, FreeWithoutMemoryIsNotAQuiescentState)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
     EXPECT_TRUE(exited_well(test::run_child("free_without_memory_in_the_discipline")));
 }
 
-/* A listed section leaves no trace on its thread, which may be the caller: waiting for it might never end. */
+/* A listed section is not recorded in its thread, which may be the caller: waiting for it might never end. */
 CHILD(free_without_memory_in_a_listed_section)
 {
     static void *objects[2000];
@@ -212,14 +211,14 @@ CHILD(free_without_memory_in_a_listed_section)
     rcu_barrier();
 }
 
-TEST(Misuse, AFreeInsideAListedSectionDoesNotWaitForMemory)
+TEST(Misuse, FreeInsideAListedSectionDoesNotWaitForMemory)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
     EXPECT_TRUE(exited_well(test::run_child("free_without_memory_in_a_listed_section")));
 }
 
-/* At the latest when what is there for notes is full the function runs in the call itself. */
+/* When the memory for records is full, the call itself runs the function. */
 CHILD(defer_without_memory)
 {
     static std::atomic<bool> called;
@@ -235,21 +234,21 @@ CHILD(defer_without_memory)
     REQUIRE(test::stats().gp_completed > before);
 }
 
-TEST(Misuse, WhereNoMemoryIsLeftWhoDefersWaits)
+TEST(Misuse, DeferringThreadWaitsWithoutMemory)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
     EXPECT_TRUE(exited_well(test::run_child("defer_without_memory")));
 }
 
-/* A reader holds the grace period up: each function above the bound costs its caller 100 ms. */
+/* A reader delays the grace period, so each function above the limit costs its caller 100 ms. */
 CHILD(defer_beside_a_reader)
 {
     constexpr uint64_t bound = 4096, above = 3;
     constexpr std::chrono::milliseconds wait{100};
     enum { inside = 1, deferred };
     test::Steps steps;
-    rcu_barrier(); /* the driver runs */
+    rcu_barrier(); /* creates the driver */
     std::thread reader([&] {
         rcu_read_lock();
         steps.reach(inside);
@@ -268,7 +267,7 @@ CHILD(defer_beside_a_reader)
     rcu_barrier();
 }
 
-TEST(Misuse, AThreadThatDefersTooMuchWaits)
+TEST(Misuse, DeferBeyondTheLimitWaits)
 {
     EXPECT_TRUE(exited_well(test::run_child("defer_beside_a_reader")));
 }
@@ -282,7 +281,7 @@ CHILD(defer_inside_a_section)
     rcu_barrier();
 }
 
-TEST(Misuse, AThreadThatDefersTooMuchInsideASectionIsReported)
+TEST(Misuse, DeferringTooMuchInsideASectionIsReported)
 {
     test::ChildResult result = test::run_child("defer_inside_a_section");
     if (TEST_DEBUG) {
@@ -311,7 +310,7 @@ CHILD(retire_without_memory)
     REQUIRE(test::stats().frees_leaked == 0);
 }
 
-TEST(Misuse, WhereNoMemoryIsLeftRetiringIsRefused)
+TEST(Misuse, RetiringWithoutMemoryIsRefused)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
@@ -320,7 +319,7 @@ TEST(Misuse, WhereNoMemoryIsLeftRetiringIsRefused)
 
 pthread_key_t late_key;
 
-/* Behind the library's own hook, which ran in an earlier round. */
+/* A destructor that runs in a later round than the library's exit hook. */
 void free_late(void *round)
 {
     if (reinterpret_cast<uintptr_t>(round) < 3) {
@@ -345,7 +344,7 @@ CHILD(free_in_a_late_destructor)
     REQUIRE(test::stats().callbacks_invoked == 10);
 }
 
-TEST(Misuse, AFreeInASectionOfALateDestructorDoesNotWait)
+TEST(Misuse, FreeInASectionOfALateDestructorDoesNotWait)
 {
     EXPECT_TRUE(exited_well(test::run_child("free_in_a_late_destructor")));
 }
@@ -381,8 +380,8 @@ class WaitInside : public testing::TestWithParam<std::pair<const char *, const c
 {
 };
 
-/* Release builds cannot return either: they say why, and the stall report follows within its time. */
-TEST_P(WaitInside, IsSaid)
+/* Release builds cannot return either: they print the reason, and the stall report follows at its usual time. */
+TEST_P(WaitInside, IsReported)
 {
     auto [child, call] = GetParam();
     std::string said = std::string(call) + "() inside a read-side critical section";
@@ -391,8 +390,8 @@ TEST_P(WaitInside, IsSaid)
         return;
     }
     test::ChildResult result =
-        test::run_child_until(child, "callbacks queued behind it", {"RTRCU_STALL_TIMEOUT_MS=50"});
-    EXPECT_FALSE(result.timed_out) << "no stall report came";
+        test::run_child_until(child, "callbacks that wait for it", {"RTRCU_STALL_TIMEOUT_MS=50"});
+    EXPECT_FALSE(result.timed_out) << "no stall report was printed";
     EXPECT_TRUE(result.contains(said)) << result.output;
     EXPECT_TRUE(result.contains("grace period")) << result.output;
     EXPECT_TRUE(result.contains("inside a read-side critical section, nesting 1")) << result.output;
@@ -409,7 +408,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, WaitInside,
 
 /* ---- unbalanced sections ---- */
 
-TEST(Misuse, UnlockWithoutLockIsSaidAndLaterSectionsProtect)
+TEST(Misuse, UnlockWithoutLockIsReportedAndLaterSectionsProtect)
 {
     test::Worker reader, updater;
     test::CapturedErrors errors;
@@ -426,7 +425,7 @@ TEST(Misuse, UnlockWithoutLockIsSaidAndLaterSectionsProtect)
     updater.wait();
 }
 
-TEST(Misuse, ExitInsideASectionIsSaidAndGracePeriodsGoOn)
+TEST(Misuse, ExitInsideASectionIsReportedAndGracePeriodsContinue)
 {
     test::CapturedErrors errors;
     std::thread([] { rcu_read_lock(); }).join();
@@ -435,14 +434,14 @@ TEST(Misuse, ExitInsideASectionIsSaidAndGracePeriodsGoOn)
     synchronize_rcu_expedited();
 }
 
-/* A mistake that is made for ever fills no disk. */
+/* Messages about a mistake that is repeated for ever are limited, so they cannot fill a disk. */
 CHILD(unlocks_without_end)
 {
     for (int i = 0; i < 1000000; i++)
         rcu_read_unlock();
 }
 
-TEST(Misuse, WhatIsRepeatedIsCountedAndSaidNowAndThen)
+TEST(Misuse, RepeatedMisuseIsCountedAndReportedAtALimitedRate)
 {
     test::ChildResult result = test::run_child("unlocks_without_end");
     EXPECT_TRUE(exited_well(result));
@@ -469,12 +468,19 @@ CHILD(qs_lock_outside_the_discipline)
     rcu_read_lock_qs();
 }
 
+CHILD(qs_lock_while_offline)
+{
+    REQUIRE(rcu_register_thread_qsbr() == 0);
+    rcu_thread_offline();
+    rcu_read_lock_qs();
+}
+
 CHILD(quiescent_state_inside)
 {
     REQUIRE(rcu_register_thread_qsbr() == 0);
     rcu_read_lock();
     std::thread([] { (void)start_poll_synchronize_rcu(); }).join();
-    for (;;) /* ends when the grace period has asked for it */
+    for (;;) /* exits when the grace period has requested a report */
         rcu_quiescent_state();
 }
 
@@ -482,16 +488,16 @@ CHILD(barrier_at_an_exit_in_a_callback)
 {
     REQUIRE(atexit(rcu_barrier) == 0);
     call_rcu(&static_head, [](rcu_head *) { exit(0); });
-    for (;;) /* ends with the process */
+    for (;;) /* exits with the process */
         pause();
 }
 
-TEST(Misuse, ABarrierAtAnExitInACallbackIsSaid)
+TEST(Misuse, BarrierInAnExitHandlerOfACallbackIsReported)
 {
     EXPECT_TRUE(aborted(test::run_child("barrier_at_an_exit_in_a_callback"), "rcu_barrier() inside a callback"));
 }
 
-CHILD(too_deep)
+CHILD(nests_too_deep)
 {
     for (int i = 0; i < 524287; i++)
         rcu_read_lock();
@@ -499,7 +505,7 @@ CHILD(too_deep)
     rcu_read_lock();
 }
 
-/* What runs may be a task of which its thread knows nothing. */
+/* The running code may belong to a listed task, which is not recorded in its thread. */
 CHILD(dereference_beside_a_listed_task)
 {
     static int value = 7;
@@ -515,24 +521,28 @@ CHILD(dereference_beside_a_listed_task)
     REQUIRE(*rcu_dereference_check(place, false) == 7);
 }
 
-TEST(Misuse, DebugBuildsDoNotCheckBesideAListedTask)
+TEST(Misuse, DebugBuildsSkipSectionChecksWhileATaskIsListed)
 {
     if (!TEST_DEBUG)
-        GTEST_SKIP() << "release builds do not look";
+        GTEST_SKIP() << "release builds do not check";
     test::ChildResult result = test::run_child("dereference_beside_a_listed_task");
     EXPECT_TRUE(result.contains("polled"));
-    EXPECT_TRUE(aborted(result, "rcu_dereference_check: neither inside")) << "and do again behind it";
+    EXPECT_TRUE(aborted(result, "rcu_dereference_check: neither inside"))
+        << "the check applies again after the section";
 }
 
 TEST(Misuse, DebugBuildsCheckDereferencesAndDisciplines)
 {
     if (!TEST_DEBUG)
-        GTEST_SKIP() << "release builds do not look";
+        GTEST_SKIP() << "release builds do not check";
     EXPECT_TRUE(aborted(test::run_child("dereference_outside"), "rcu_dereference_check: neither inside"));
     EXPECT_TRUE(aborted(test::run_child("protected_without_reason"), "pointer != nullptr"));
     EXPECT_TRUE(aborted(test::run_child("qs_lock_outside_the_discipline"), "rcu_read_lock_qs() outside"));
+    test::ChildResult offline = test::run_child("qs_lock_while_offline");
+    EXPECT_TRUE(aborted(offline, "rcu_read_lock_qs() of an offline thread protects nothing"));
+    EXPECT_TRUE(offline.contains("call rcu_thread_online() directly after the wait")) << offline.output;
     EXPECT_TRUE(aborted(test::run_child("quiescent_state_inside"), "rcu_quiescent_state() inside"));
-    test::ChildResult deep = test::run_child("too_deep");
+    test::ChildResult deep = test::run_child("nests_too_deep");
     EXPECT_TRUE(aborted(deep, "nest deeper than 524287"));
     EXPECT_TRUE(deep.contains("as deep as may be"));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers that change threads inside their sections, and the updater beside them.
- */
+/* Readers that change threads inside their sections, and an updater that replaces the object that they read. */
 #ifndef RTRCU_TEST_API_MOVING_H
 #define RTRCU_TEST_API_MOVING_H
 
@@ -19,8 +18,8 @@ struct Shared : test::Replaced {
     std::atomic<bool> stop{false};
 };
 
-/* Replace the object until readers have moved often enough, with sections that outlived what they saw; then they stop.
- * False: they did not move in time. */
+/* Replace the object until readers have moved often and sections have outlived the object that they read; then stop the
+ * readers.  Returns false if time ran out. */
 inline bool replace_until_moved(Shared &shared, int rounds_wanted)
 {
     bool done =

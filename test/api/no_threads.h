@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* For a while no thread can be made: a limit of address space refuses its stack, to root too.
- */
+/* A scope in which no thread can be created, since a limit of address space refuses its stack, for root too. */
 #ifndef RTRCU_TEST_API_NO_THREADS_H
 #define RTRCU_TEST_API_NO_THREADS_H
 
@@ -13,7 +12,7 @@
 namespace test
 {
 
-/* No memory for another stack, until told otherwise. */
+/* Refuses memory for another stack until the object allows it or is destroyed. */
 class NoThreads
 {
     struct rlimit before_;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Callbacks that give back what was queued, and how many have run.
- */
+/* Callbacks that free their object and count how many have run. */
 #ifndef RTRCU_TEST_API_OWNED_H
 #define RTRCU_TEST_API_OWNED_H
 

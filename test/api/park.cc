@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The inline code of readers finds the word of the thread it runs on, also behind a park that changed the thread.
- *
- * A fiber and a coroutine lock on one thread and unlock on the other.  Each thread is inside sections of its own, deep
- * enough that the strange unlock leaves it inside; the words before and behind tell whose was changed.
- */
+/* Tests that the inline code of readers uses the word of the current thread, also after a park that changed threads.
+ * A fiber and a coroutine lock on one thread and unlock on another.  Both threads are inside sections of their own, and
+ * their words show which of them the unlock changed. */
 #include <cstdlib>
 #include <ucontext.h>
 
@@ -14,7 +12,7 @@
 namespace
 {
 
-constexpr uint32_t own = 10; /* sections of each thread itself */
+constexpr uint32_t own = 10; /* nesting of each thread's own sections */
 
 uint32_t nesting(uint32_t word)
 {
@@ -80,7 +78,7 @@ class Park : public testing::Test
     void SetUp() override
     {
         if (TEST_TSAN)
-            GTEST_SKIP() << "the race detector must be told of every change of a stack";
+            GTEST_SKIP() << "the race detector does not know about changes of stacks";
         for (auto *worker : {&a_, &b_}) {
             worker->run([] {
                 for (uint32_t i = 0; i < own; i++)
@@ -95,7 +93,7 @@ class Park : public testing::Test
                 rcu_read_unlock();
         });
     }
-    /* Round by round: lock on one thread, unlock on the other, in turns. */
+    /* In each round, lock on one thread and unlock on the other; then swap the threads. */
     void expect_each_unlocks_where_it_runs(const std::function<void()> &resume)
     {
         uint32_t on_a = own, on_b = own;
@@ -108,38 +106,38 @@ class Park : public testing::Test
             EXPECT_EQ(nesting_of(from), *on_from);
             EXPECT_EQ(nesting_of(to), *on_to);
             to->run(resume);
-            EXPECT_EQ(nesting(seen_[round].resumed), *on_to) << "the word of the thread that it left";
+            EXPECT_EQ(nesting(seen_[round].resumed), *on_to) << "the word was read from the wrong thread";
             EXPECT_EQ(nesting(seen_[round].unlocked), --*on_to);
             EXPECT_TRUE(seen_[round].held);
             EXPECT_EQ(nesting_of(to), *on_to);
-            EXPECT_EQ(nesting_of(from), *on_from) << "the thread that it left was changed";
+            EXPECT_EQ(nesting_of(from), *on_from) << "the previous thread was changed";
         }
         leave(&a_);
         leave(&b_);
     }
 };
 
-TEST_F(Park, AFiberUnlocksTheThreadItRunsOn)
+TEST_F(Park, FiberUnlocksOnItsCurrentThread)
 {
     Fiber fiber([this] { park_body(park_current, seen_); });
     current = &fiber;
     expect_each_unlocks_where_it_runs([&] { fiber.resume(); });
 }
 
-TEST_F(Park, ACoroutineUnlocksTheThreadItRunsOn)
+TEST_F(Park, CoroutineUnlocksOnItsCurrentThread)
 {
     test::Coroutine coroutine = test::park_coroutine(seen_);
     expect_each_unlocks_where_it_runs([&] { coroutine.handle.resume(); });
     coroutine.handle.destroy();
 }
 
-TEST_F(Park, TheMutantIsCaught)
+TEST_F(Park, CachedThreadAddressUnlocksTheWrongThread)
 {
     Fiber fiber([] { park_body_broken(park_current); });
     current = &fiber;
     a_.run([&] { fiber.resume(); });
     b_.run([&] { fiber.resume(); });
-    EXPECT_EQ(nesting_of(&a_), own) << "it has unlocked the thread that it left";
+    EXPECT_EQ(nesting_of(&a_), own) << "the broken fiber unlocks its previous thread";
     EXPECT_EQ(nesting_of(&b_), own);
     leave(&a_);
     leave(&b_);

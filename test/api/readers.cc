@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers as programs write them: both disciplines at once, thousands of threads, threads that come and go.
- */
+/* Tests of readers through the public interface: both disciplines, thousands of threads, threads that start and
+ * exit. */
 #include <atomic>
 #include <pthread.h>
 #include <thread>
@@ -13,12 +13,12 @@
 namespace
 {
 
-/* What all readers of one test read, and one updater that replaces it until they have done. */
+/* The object that all readers of one test read, and an updater that replaces it until the readers have finished. */
 struct Arena : test::Replaced {
     std::atomic<bool> stop{false};
 };
 
-TEST(Readers, BothDisciplinesInOneDomain)
+TEST(Readers, BothDisciplinesProtectInOneDomain)
 {
     Arena arena;
     std::vector<std::thread> readers;
@@ -35,7 +35,7 @@ TEST(Readers, BothDisciplinesInOneDomain)
             rcu_read_lock_qs();
             arena.look();
             rcu_read_unlock_qs();
-            rcu_read_lock(); /* library code that knows nothing of the discipline */
+            rcu_read_lock(); /* as in library code, which does not know the thread's discipline */
             arena.look();
             rcu_read_unlock();
             rcu_quiescent_state();
@@ -67,7 +67,7 @@ TEST(Readers, BothDisciplinesInOneDomain)
     EXPECT_EQ(arena.bad(), 0);
 }
 
-TEST(Readers, HeldIsTrueInsideOnly)
+TEST(Readers, ReadLockHeldIsTrueOnlyInside)
 {
     std::thread([] {
         EXPECT_FALSE(rcu_read_lock_held());
@@ -116,7 +116,7 @@ void *crowd_body(void *argument)
     return nullptr;
 }
 
-TEST(Readers, ThousandsAtOnce)
+TEST(Readers, ThousandsReadConcurrently)
 {
     Crowd crowd;
     std::vector<pthread_t> threads(many);
@@ -146,8 +146,8 @@ TEST(Readers, ThousandsAtOnce)
     synchronize_rcu();
 }
 
-/* Threads are born, read, queue, and end all the time, while others synchronize and replace what they look at. */
-TEST(Readers, ComeAndGoWhileOthersSynchronize)
+/* Threads start, read, queue and exit continuously, while others synchronize and replace the objects that they read. */
+TEST(Readers, MayRegisterAndExitWhileOthersSynchronize)
 {
     Arena arena;
     std::vector<std::thread> parents, updaters;
@@ -192,13 +192,13 @@ TEST(Readers, ComeAndGoWhileOthersSynchronize)
     EXPECT_EQ(test::stats().callbacks_backlog, 0u);
 }
 
-TEST(Readers, RegistrationByHand)
+TEST(Readers, ExplicitRegistrationIsCountedOnce)
 {
     std::thread([] {
         uint64_t before = test::stats().threads_registered;
         EXPECT_EQ(rcu_register_thread(), 0);
         EXPECT_EQ(test::stats().threads_registered, before + 1);
-        EXPECT_EQ(rcu_register_thread(), 0) << "again: only the flags are set anew";
+        EXPECT_EQ(rcu_register_thread(), 0) << "a second call only sets the flags";
         EXPECT_EQ(test::stats().threads_registered, before + 1);
         rcu_unregister_thread();
         EXPECT_EQ(test::stats().threads_registered, before);
@@ -207,8 +207,8 @@ TEST(Readers, RegistrationByHand)
     }).join();
 }
 
-/* The header's numbers and the library's are of one build here. */
-TEST(Readers, VersionIsTheHeaders)
+/* In this build, header and library are of the same version. */
+TEST(Readers, LibraryVersionEqualsTheHeaders)
 {
     std::string expected = std::to_string(RTRCU_VERSION_MAJOR) + "." + std::to_string(RTRCU_VERSION_MINOR) + "." +
                            std::to_string(RTRCU_VERSION_PATCH);
@@ -226,7 +226,7 @@ __attribute__((constructor(102))) void read_before_main()
     synchronize_rcu();
 }
 
-TEST(Readers, BeforeMain)
+TEST(Readers, MayReadBeforeMain)
 {
     EXPECT_EQ(seen_before_main, 1);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Changes of configuration: one that is refused changes nothing, many of them take no memory, and a list of CPUs that
- * the machine does not have makes no threads.
- */
+/* Tests of changes of configuration: refused changes, their memory, and daemons for lists of CPUs. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,7 +23,7 @@ struct rtrcu_config in_force()
     return config;
 }
 
-/* Policy krcud promises its daemons. */
+/* Policy krcud is refused if its daemons cannot be created. */
 CHILD(daemons_refused)
 {
     struct rtrcu_config before = in_force(), wanted = before;
@@ -41,7 +39,7 @@ CHILD(daemons_refused)
     REQUIRE(in_force().budget_ns == 77777);
 }
 
-TEST(Reconfigure, WithoutItsDaemonsPolicyKrcudIsRefusedAndNothingIsChanged)
+TEST(Reconfigure, PolicyKrcudIsRefusedWithoutItsDaemons)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer needs the memory that is refused";
@@ -75,7 +73,7 @@ CHILD(many_changes)
     REQUIRE(mapped_bytes() - before < 1000000);
 }
 
-TEST(Reconfigure, ManyChangesTakeNoMemory)
+TEST(Reconfigure, RepeatedChangesTakeNoMemory)
 {
     EXPECT_TRUE(exited_well(test::run_child("many_changes")));
 }
@@ -88,7 +86,7 @@ void have_all_daemons(const char *cpus)
     int before = test::threads_of_this_process();
     REQUIRE(rtrcu_configure(&config) == 0);
     REQUIRE(test::threads_of_this_process() - before <=
-            sysconf(_SC_NPROCESSORS_CONF) + 1); /* and the driver, if it had been asked for */
+            sysconf(_SC_NPROCESSORS_CONF) + 1); /* and the driver, if its creation was requested */
 }
 
 CHILD(all_cpus_by_name)
@@ -108,11 +106,11 @@ CHILD(affinity_refused)
     test::become_child("all_cpus_unknown");
 }
 
-TEST(Reconfigure, OneDaemonForEachCpuThatThereIs)
+TEST(Reconfigure, CreatesOneDaemonPerCpu)
 {
     EXPECT_TRUE(exited_well(test::run_child("all_cpus_by_name")));
     if (TEST_TSAN || TEST_ASAN)
-        return; /* the sanitizer asks for it at the beginning of each thread */
+        return; /* the sanitizer uses this at the beginning of each thread */
     EXPECT_TRUE(exited_well(test::run_child("affinity_refused")));
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# usage: refused.sh INCLUDE COMMAND... - each case of refused/cases.c fails to compile by COMMAND, and the file without
-# a case compiles, without a warning of the pedantic kind.
+# The check that a compiler refuses certain misuses of the headers.
+# usage: refused.sh INCLUDE COMMAND... - each case of refused/cases.c fails to compile with COMMAND, and the file
+# without a case compiles without a pedantic warning.
 set -euo pipefail
 include=$1
 shift

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Every object that is given to rcu_retire() is handed to its function once, behind its grace period, and before a
- * barrier returns.
- */
+/* Tests that rcu_retire() passes each object to its function once, after its grace period. */
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -42,13 +40,13 @@ class Retire : public testing::Test
         size_t wrong = 0;
         for (size_t i = first; i < end; i++)
             wrong += times[i] != expected;
-        EXPECT_EQ(wrong, 0u) << "of those from " << first << " to " << end << " were not handed on " << expected
+        EXPECT_EQ(wrong, 0u) << "of the objects from " << first << " to " << end << " were not passed on " << expected
                              << " times";
     }
 };
 
-/* Blocks that are full, not full, and of threads that end; frees and callbacks stand among them. */
-TEST_F(Retire, EachObjectOnce)
+/* There are full blocks, partly filled ones, and blocks of threads that exit, with frees and callbacks between them. */
+TEST_F(Retire, EachObjectsFunctionIsCalledOnce)
 {
     std::vector<std::thread> threads;
     for (size_t t = 0; t < 4; t++) {
@@ -68,7 +66,7 @@ TEST_F(Retire, EachObjectOnce)
     expect_each(0, objects, 1);
 }
 
-TEST_F(Retire, NoneBeforeItsGracePeriod)
+TEST_F(Retire, FunctionIsNotCalledBeforeTheGracePeriodEnds)
 {
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
@@ -82,7 +80,7 @@ TEST_F(Retire, NoneBeforeItsGracePeriod)
     expect_each(0, 2000, 1);
 }
 
-TEST_F(Retire, AFunctionMayRetireAgain)
+TEST_F(Retire, RetiredFunctionMayRetireAgain)
 {
     for (size_t i = 0; i < 1000; i++)
         retire(2 * i, count_and_one_more);
@@ -91,7 +89,7 @@ TEST_F(Retire, AFunctionMayRetireAgain)
     expect_each(0, 2000, 1);
 }
 
-TEST_F(Retire, ANullObjectIsHandedOn)
+TEST_F(Retire, FunctionReceivesTheNullObject)
 {
     static std::atomic<int> nulls;
     ASSERT_EQ(rcu_retire(nullptr, [](void *object) { nulls += object == nullptr; }), 0);

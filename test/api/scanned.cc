@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a thread says of real-time work on its CPU, with policy krcud: for how long it holds.
- */
+/* Tests of rtrcu_rt_awake() and of deadlines with policy krcud. */
 #include <pthread.h>
 #include <sched.h>
 #include <thread>
@@ -16,13 +15,13 @@ using owned::queue, owned::runs;
 
 pthread_key_t last_awake;
 
-/* Behind the library's destructor. */
+/* Runs after the library's destructor. */
 void say_awake(void *)
 {
     rtrcu_rt_awake(true);
 }
 
-/* Each by a thread that ends behind it. */
+/* Four ways to call rtrcu_rt_awake() in a thread that then exits. */
 void be_awake()
 {
     rtrcu_rt_awake(true);
@@ -46,7 +45,7 @@ void be_awake_at_the_end()
     pthread_setspecific(last_awake, &last_awake);
 }
 
-/* What a thread said of its CPU ends with the thread, or with its registration. */
+/* rtrcu_rt_awake(true) counts until the thread exits or unregisters. */
 CHILD(rt_awake_and_gone)
 {
     REQUIRE(pthread_key_create(&last_awake, say_awake) == 0);
@@ -72,7 +71,7 @@ CHILD(rt_awake_and_gone)
     REQUIRE(test::stats().limit_stops == stopped);
 }
 
-TEST(Awake, LimitsNoCpuBehindTheEndOfItsThread)
+TEST(RtAwake, CpuIsNotLimitedAfterItsThreadHasExited)
 {
     EXPECT_TRUE(exited_well(test::run_child("rt_awake_and_gone")));
 }
@@ -83,7 +82,7 @@ pthread_t owner;
 bool due;
 int ran, late;
 
-/* The tenth of a call finds that the owner's next event is due; a daemon that helps a slow owner does not. */
+/* The tenth callback that the owner runs makes its next event due. */
 void be_due_at_the_tenth(rcu_head *head)
 {
     bool here = pthread_equal(owner, pthread_self());
@@ -120,8 +119,8 @@ CHILD(deadline_in_a_batch)
     rcu_barrier();
 }
 
-/* By default: the rule is asked before each callback after the limit. */
-TEST(Awake, ADeadlineThatPassesDuringABatchOfKrcudEndsIt)
+/* After the limit of krcud, deadlines are checked before each callback. */
+TEST(RtAwake, OwnersDeadlineEndsItsBatch)
 {
     EXPECT_TRUE(exited_well(test::run_child("deadline_in_a_batch")));
 }

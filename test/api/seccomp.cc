@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sandboxes that refuse membarrier(): before the program begins, in mid-run, and with everything else refused as well.
- */
+/* Tests of sandboxes that refuse membarrier(), from the start or while the program runs, alone or with other calls. */
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -23,8 +22,8 @@ namespace
 
 enum Refused { MEMBARRIER, MEMBARRIER_AND_AFFINITY };
 
-/* All threads of the process, or the calling one alone, get EPERM from now on for membarrier() and, if asked, for
- * sched_setaffinity(). */
+/* From now on membarrier() and, depending on @what, sched_setaffinity() fail with EPERM, in all threads of the process
+ * or in the calling one. */
 void refuse(Refused what, unsigned whom = SECCOMP_FILTER_FLAG_TSYNC)
 {
     unsigned second = what == MEMBARRIER ? SYS_membarrier : SYS_sched_setaffinity;
@@ -41,7 +40,7 @@ void refuse(Refused what, unsigned whom = SECCOMP_FILTER_FLAG_TSYNC)
     REQUIRE(syscall(SYS_membarrier, 0, 0, 0) == -1 && errno == EPERM);
 }
 
-/* Readers that check what they find, until told to stop; each leaves its sections all the time. */
+/* Readers in short sections, which check the objects that they read until they are stopped. */
 class Readers
 {
     test::Replaced shared_;
@@ -75,7 +74,7 @@ class Readers
             thread.join();
         expect_good();
     }
-    /* By who ends without a destructor. */
+    /* For a process that exits without running the destructor. */
     void expect_good() const
     {
         REQUIRE(shared_.bad() == 0);
@@ -135,7 +134,7 @@ void work_in_a_forks_child()
     REQUIRE(waitpid(child, &status, 0) == child && status == 0);
 }
 
-/* Between two naps, which leave room for threads of the library that a real-time thread keeps from the other CPU. */
+/* Spin for 100 ms.  Between such times the caller sleeps, so that threads of the library can run. */
 void spin_for_a_while(const std::atomic<bool> &stop)
 {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
@@ -143,7 +142,7 @@ void spin_for_a_while(const std::atomic<bool> &stop)
         ;
 }
 
-/* The visit that replaces membarrier() cannot come by where a real-time thread spins inside its section. */
+/* The visit to every CPU, in place of membarrier(), cannot run on a CPU where a real-time reader spins. */
 CHILD(visit_behind_a_real_time_reader)
 {
     cpu_set_t allowed, one;
@@ -196,19 +195,21 @@ CHILD(refuse_before_start)
 
 std::atomic<long> answered{0};
 
-/* What a broker does: the call fails. */
+/* Answers a trapped call as a sandbox's broker does: the call fails. */
 void answer_trapped_call(int, siginfo_t *, void *context)
 {
     auto &machine = static_cast<ucontext_t *>(context)->uc_mcontext;
 #ifdef __x86_64__
     machine.gregs[REG_RAX] = -EPERM;
-#else
+#elif defined(__aarch64__)
     machine.regs[0] = static_cast<unsigned long>(-EPERM);
+#else
+    (void)machine; /* on other processors these tests run under qemu, which traps nothing */
 #endif
     answered++;
 }
 
-/* The kernel ends a process that blocks SIGSYS where one of its calls is trapped. */
+/* The kernel ends a process that blocks SIGSYS when one of its calls is trapped. */
 CHILD(trapped_calls)
 {
     struct sigaction action = {};
@@ -232,7 +233,7 @@ CHILD(trapped_calls)
     work_in_a_forks_child();
     readers.expect_good();
     fflush(nullptr);
-    _exit(0); /* a sanitizer that looked for leaks at exit() would be stopped by the sandbox */
+    _exit(0); /* avoids the leak check of a sanitizer, which the sandbox would stop */
 }
 
 CHILD(refused_in_mid_run)
@@ -247,7 +248,7 @@ CHILD(refused_in_mid_run)
     work(&readers);
 }
 
-/* Only what the readers say themselves is left. */
+/* Only acknowledgments of the readers are left. */
 CHILD(everything_refused_in_mid_run)
 {
     Readers readers;
@@ -259,7 +260,7 @@ CHILD(everything_refused_in_mid_run)
     readers.replace(20);
 }
 
-/* The thread that waits has read before, and cannot say anything while it waits: waiting says enough. */
+/* The caller is a registered reader, and its wait in the library counts as an acknowledgment. */
 CHILD(caller_is_a_reader)
 {
     rcu_read_lock();
@@ -271,7 +272,7 @@ CHILD(caller_is_a_reader)
     REQUIRE(test::stats().full_fences == 1);
 }
 
-/* Who sleeps until another's barrier or change of the configuration is over cannot say anything meanwhile either. */
+/* Threads that wait for another thread's barrier or change of configuration cannot acknowledge meanwhile. */
 CHILD(callers_wait_for_each_other)
 {
     static rcu_head heads[2];
@@ -295,7 +296,7 @@ CHILD(callers_wait_for_each_other)
         });
     }
     bool done[4] = {};
-    REQUIRE(test::eventually([&] { /* who is done goes on reading, so that it acknowledges what it is asked for */
+    REQUIRE(test::eventually([&] { /* callers that have finished keep reading, so that they acknowledge requests */
                                    bool all = true;
                                    for (int i = 0; i < 4; i++) {
                                        done[i] = callers[i].is_done();
@@ -312,7 +313,8 @@ CHILD(callers_wait_for_each_other)
     REQUIRE(runs == 2);
 }
 
-/* A thread that never reads again cannot acknowledge: grace periods stop, say so, and go on when it comes back. */
+/* A thread that never reads again cannot acknowledge.  Grace periods stop, report it, and continue when the thread
+ * reads again. */
 CHILD(a_silent_reader)
 {
     test::Worker silent;
@@ -344,11 +346,11 @@ CHILD(a_silent_reader)
     synchronize_rcu();
 }
 
-/* One thread is in a sandbox alone, and another reader sleeps elsewhere for ever: a thread of ours can fence. */
+/* One thread is in a sandbox, and another reader sleeps for ever; a thread of the library can still fence. */
 CHILD(one_thread_in_a_sandbox)
 {
     test::Worker silent, boxed;
-    REQUIRE(rcu_register_thread() == 0); /* the driver */
+    REQUIRE(rcu_register_thread() == 0); /* creates the driver */
     silent.run([] {
         rcu_read_lock();
         rcu_read_unlock();
@@ -367,7 +369,7 @@ CHILD(one_thread_in_a_sandbox)
     synchronize_rcu_expedited();
 }
 
-/* No lock of the library can be waited for in the kernel any more. */
+/* No thread can wait in the kernel for a lock of the library. */
 CHILD(locks_refused_in_mid_run)
 {
     Readers readers;
@@ -389,7 +391,7 @@ CHILD(locks_refused_in_mid_run)
     work(&readers);
 }
 
-/* Threads learn their number otherwise than from the kernel. */
+/* Threads learn their number without the kernel call that is refused. */
 CHILD(work_without_numbers)
 {
     Readers readers;
@@ -406,7 +408,7 @@ CHILD(numbers_refused_before_start)
     test::become_child("work_without_numbers");
 }
 
-/* Driver sched: while no fence is to be had, a quiescent state leaves the grace period where it stands. */
+/* With the driver sched and no fence available, a quiescent state does not advance the grace period. */
 CHILD(quiescent_states_without_a_fence)
 {
     test::Worker silent;
@@ -435,7 +437,7 @@ CHILD(quiescent_states_without_a_fence)
     rcu_thread_offline();
 }
 
-TEST(SandboxSched, AQuiescentStateWaitsForNoFence)
+TEST(SandboxSched, QuiescentStateDoesNotWaitForAFence)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
@@ -444,7 +446,7 @@ TEST(SandboxSched, AQuiescentStateWaitsForNoFence)
                                     {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline", "RTRCU_STALL_TIMEOUT_MS=20"})));
 }
 
-/* A change of the driver that is refused, for a fence that is not to be had, leaves the driver to be made. */
+/* A change of the driver is refused if its fence is not available.  The driver can still be created afterwards. */
 CHILD(driver_changes_without_a_fence)
 {
     refuse(MEMBARRIER);
@@ -460,7 +462,7 @@ CHILD(driver_changes_without_a_fence)
     REQUIRE(ran);
 }
 
-TEST(Sandbox, AChangeThatIsRefusedLeavesTheDriverFree)
+TEST(Sandbox, RefusedChangeReleasesTheDriver)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
@@ -476,7 +478,7 @@ CHILD(forked_into_a_sandbox)
     REQUIRE(pid >= 0);
     rcu_read_lock();
     rcu_read_unlock();
-    test::Worker other; /* a reader beside the caller: where nobody reads no fence is asked for */
+    test::Worker other; /* a second reader, since a grace period without other readers needs no fence */
     other.run([] {
         rcu_read_lock();
         rcu_read_unlock();
@@ -491,7 +493,7 @@ class Sandbox : public testing::TestWithParam<const char *>
 {
 };
 
-TEST_P(Sandbox, GracePeriodsGoOn)
+TEST_P(Sandbox, GracePeriodsContinue)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
@@ -506,32 +508,32 @@ INSTANTIATE_TEST_SUITE_P(Children, Sandbox,
                                          "forked_into_a_sandbox", "one_thread_in_a_sandbox"),
                          [](const auto &child) { return std::string(child.param); });
 
-TEST(SandboxStall, ASilentReaderIsReportedAndGracePeriodsWaitForIt)
+TEST(SandboxStall, ReaderWithoutAcknowledgmentIsReportedAndWaitedFor)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
     test::ChildResult result = test::run_child("a_silent_reader", {"RTRCU_STALL_TIMEOUT_MS=20"});
     EXPECT_TRUE(exited_well(result));
-    EXPECT_TRUE(result.contains("grace periods stand still")) << result.output;
+    EXPECT_TRUE(result.contains("grace periods cannot end")) << result.output;
     EXPECT_TRUE(result.contains("RTRCU_MEMBARRIER=off")) << result.output;
 }
 
-TEST(SandboxStall, AVisitBehindARealTimeReaderIsReported)
+TEST(SandboxStall, VisitBlockedByARealTimeReaderIsReported)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
-    /* Where others' real-time threads hold the other CPU, who would say so may come to run later than the visitor. */
+    /* On a busy machine the thread that prints the report may run too late, so the test repeats. */
     test::ChildResult result;
-    for (int i = 0; i < 20 && !result.contains("does not come to run on CPU"); i++) {
+    for (int i = 0; i < 20 && !result.contains("cannot run on CPU"); i++) {
         result = test::run_child("visit_behind_a_real_time_reader", {"RTRCU_STALL_TIMEOUT_MS=20"});
         if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
-            GTEST_SKIP() << "it takes two CPUs, and real-time scheduling";
+            GTEST_SKIP() << "the test needs two CPUs and real-time scheduling";
         ASSERT_TRUE(exited_well(result));
     }
-    EXPECT_TRUE(result.contains("does not come to run on CPU")) << result.output;
+    EXPECT_TRUE(result.contains("cannot run on CPU")) << result.output;
 }
 
-TEST(SandboxSettings, OffIsByChoiceAndOnSaysThatItIsRefused)
+TEST(SandboxSettings, MembarrierOffIsSilentAndOnReportsARefusal)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";

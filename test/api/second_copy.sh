@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Two copies of the library in one process are refused: shared in the program and static in a plugin, or in two plugins.
-#
+# The check that two copies of the library in one process are refused: shared in the program and static in a plugin, or
+# in two plugins.
 # usage: second_copy.sh PROGRAM_WITH_SHARED PROGRAM_WITHOUT PLUGIN OTHER_PLUGIN PLUGIN_WITH_SHARED [EMULATOR...]
-# A program loads the plugins that its arguments name, and lets each read and synchronize.
+# A program loads the plugins that its arguments name, and each plugin reads and synchronizes.
 set -uo pipefail
 shared=$1 without=$2 plugin=$3 other=$4 plugin_with_shared=$5
 shift 5

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How long sections take: the longest of code that is built with RTRCU_DEBUG is known, and none that was not measured.
- */
+/* Tests of the length of the longest section, which code built with RTRCU_DEBUG measures. */
 #include <ctime>
 
 #include "child.h"
@@ -23,7 +22,7 @@ int64_t now_ns()
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Until the clock has gone on by so much; how far it went. */
+/* Wait until the clock has advanced by @ns; returns by how much it advanced. */
 int64_t pass(int64_t ns)
 {
     const int64_t begin = now_ns();
@@ -58,7 +57,7 @@ CHILD(measured)
     REQUIRE(longest() >= second);
 }
 
-/* Locks and unlocks that are not both of such code. */
+/* Locks and unlocks of which only one is in code built with RTRCU_DEBUG. */
 CHILD(not_measured)
 {
     sections_plain_lock();
@@ -69,11 +68,11 @@ CHILD(not_measured)
     pass(ms);
     sections_debug_unlock();
     REQUIRE(longest() == 0);
-    sections_debug_unlock(); /* one too many is no end of a section */
+    sections_debug_unlock(); /* a surplus unlock ends no section */
     REQUIRE(longest() == 0);
 }
 
-/* A section that was parked did not keep this thread inside, and what the thread went on with began at another time. */
+/* The thread was not inside while the section was parked, and the thread's own section began at another time. */
 CHILD(parked)
 {
     rcu_task task, other;
@@ -96,17 +95,17 @@ CHILD(parked)
     REQUIRE(longest() >= ms);
 }
 
-TEST(Sections, TheLongestIsMeasured)
+TEST(Sections, LongestSectionIsMeasured)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("measured")));
 }
 
-TEST(Sections, WithoutABeginningNoneIsMeasured)
+TEST(Sections, SectionWithUnknownBeginningIsNotMeasured)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("not_measured")));
 }
 
-TEST(Sections, ParkedOnesAreNotMeasured)
+TEST(Sections, ParkedSectionsAreNotMeasured)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("parked")));
 }

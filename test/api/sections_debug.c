@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sections of code that is built with RTRCU_DEBUG, in every variant; part of the test in sections.cc.
- */
+/* Sections of code that is built with RTRCU_DEBUG, in every variant; part of the test in sections.cc. */
 #ifndef RTRCU_DEBUG
 #define RTRCU_DEBUG 1
 #endif
@@ -20,7 +19,7 @@ void sections_debug_unlock(void)
     rcu_read_unlock();
 }
 
-/* Two sections, one in the other. */
+/* Two nested sections. */
 void sections_debug_around(int64_t (*body)(int64_t ns), int64_t ns)
 {
     rcu_read_lock();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Signal handlers that read and queue, under a storm of timers, in a thread that does the same.
- */
+/* Tests of signal handlers that read and queue, at high frequency, in a thread that does the same. */
 #include <atomic>
 #include <csignal>
 #include <ctime>
@@ -20,7 +19,7 @@ std::unique_ptr<test::Replaced> shared;
 std::atomic<long> handled{0}, bad{0}, queued{0}, runs{0};
 std::atomic<bool> handler_queues{false};
 
-/* Heads for the handlers: free ones are taken, callbacks give them back. */
+/* Heads for the handlers: a handler takes a free one, and its callback returns it. */
 struct Head {
     rcu_head head;
     std::atomic<int> taken{0};
@@ -64,7 +63,7 @@ void handler(int)
     handled++;
 }
 
-/* The calling thread gets a signal every 50 us, for as long as this lives. */
+/* The calling thread receives a signal every 50 us while this object lives. */
 class Storm
 {
     timer_t timer_;
@@ -121,7 +120,7 @@ class Signals : public testing::Test
         EXPECT_EQ(runs, queued);
         EXPECT_GE(handled, enough);
     }
-    /* In a thread of its own, until the storm has had its turns. */
+    /* Run @body in a thread of its own until the storm has delivered enough signals. */
     template <typename Body> void under_storm(Body body, unsigned flags, bool queues)
     {
         handler_queues = queues;
@@ -153,7 +152,7 @@ TEST_F(Signals, HandlerAndThreadReadAndQueue)
         0, true);
 }
 
-TEST_F(Signals, InADeadlineThread)
+TEST_F(Signals, HandlerReadsAndQueuesInADeadlineThread)
 {
     under_storm(
         [] {
@@ -164,7 +163,7 @@ TEST_F(Signals, InADeadlineThread)
         RTRCU_DEADLINE, true);
 }
 
-TEST_F(Signals, InAQuiescentStateThread)
+TEST_F(Signals, HandlerReadsAndQueuesInAQuiescentStateThread)
 {
     under_storm(
         [] {
@@ -177,8 +176,8 @@ TEST_F(Signals, InAQuiescentStateThread)
         RTRCU_QSBR, true);
 }
 
-/* Registration itself is interrupted all the time, by handlers that read. */
-TEST_F(Signals, WhileTheThreadRegistersAndLeaves)
+/* Handlers that read interrupt registration and unregistration repeatedly. */
+TEST_F(Signals, HandlerReadsWhileItsThreadRegisters)
 {
     under_storm(
         [] {
@@ -188,7 +187,7 @@ TEST_F(Signals, WhileTheThreadRegistersAndLeaves)
         0, false);
 }
 
-TEST_F(Signals, WhileTheThreadSynchronizes)
+TEST_F(Signals, HandlerReadsWhileItsThreadSynchronizes)
 {
     under_storm(
         [] {
@@ -199,7 +198,7 @@ TEST_F(Signals, WhileTheThreadSynchronizes)
         0, true);
 }
 
-TEST_F(Signals, WhileTheThreadInvokes)
+TEST_F(Signals, HandlerReadsWhileItsThreadRunsCallbacks)
 {
     struct rtrcu_config saved, config;
     rtrcu_config_get(&saved);

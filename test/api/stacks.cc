@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The stacks of the library's threads: the default and the setting stack_kb.
- */
+/* Tests of the stacks of the library's threads: the default size and the setting stack_kb. */
 #include <cerrno>
 #include <cstddef>
 #include <pthread.h>
@@ -26,14 +25,14 @@ size_t stack_of_a_callback()
     return look.bytes;
 }
 
-/* The default, and the thread-local memory of the test. */
+/* Fits the default stack, thread-local memory of the test included. */
 CHILD(stack_of_the_default)
 {
     size_t bytes = stack_of_a_callback();
     REQUIRE(bytes >= 256 * 1024 && bytes < (size_t{TEST_ASAN || TEST_TSAN ? 8 : 1} << 20));
 }
 
-/* More than a stack that the C library refuses is doubled to. */
+/* More than the largest stack to which the library doubles a refused one, so only `stack_kb` explains it. */
 CHILD(stack_of_the_setting)
 {
     struct rtrcu_config config;
@@ -43,7 +42,7 @@ CHILD(stack_of_the_setting)
     REQUIRE(stack_of_a_callback() >= size_t{100} << 20);
 }
 
-TEST(Stacks, HaveTheSizeOfTheSetting)
+TEST(Stacks, HaveTheDefaultOrConfiguredSize)
 {
     EXPECT_TRUE(exited_well(test::run_child("stack_of_the_default")));
     EXPECT_TRUE(exited_well(test::run_child("stack_of_the_setting")));

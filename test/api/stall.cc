@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The stall report comes in time, names who is in the way, and comes again at growing ages.
- */
+/* Tests of the stall report: its time, the readers that it names, its repetitions, and handlers. */
 #include <atomic>
 #include <chrono>
 #include <dirent.h>
@@ -29,7 +28,7 @@ void nothing(rcu_head *)
 {
 }
 
-/* A reader that does not leave, and an updater that waits: the parent ends us when it has read enough. */
+/* A reader does not leave, and an updater waits.  The parent ends this process after it has read the report. */
 void stall_with(void (*reader)())
 {
     test::Steps inside;
@@ -69,7 +68,7 @@ TEST(Stall, NamesAPreemptibleReader)
 {
     auto begin = std::chrono::steady_clock::now();
     test::ChildResult result =
-        test::run_child_until("preemptible_reader", "callbacks queued behind it: 7", {"RTRCU_STALL_TIMEOUT_MS=30"});
+        test::run_child_until("preemptible_reader", "callbacks that wait for it: 7", {"RTRCU_STALL_TIMEOUT_MS=30"});
     auto took = std::chrono::steady_clock::now() - begin;
     EXPECT_FALSE(result.timed_out);
     EXPECT_LT(took, std::chrono::seconds(20)) << "within the time that was set, however slow the machine";
@@ -82,7 +81,7 @@ TEST(Stall, NamesAPreemptibleReader)
 TEST(Stall, NamesAQuiescentStateThread)
 {
     test::ChildResult result =
-        test::run_child_until("quiescent_state_thread", "callbacks queued behind it", {"RTRCU_STALL_TIMEOUT_MS=30"});
+        test::run_child_until("quiescent_state_thread", "callbacks that wait for it", {"RTRCU_STALL_TIMEOUT_MS=30"});
     EXPECT_FALSE(result.timed_out);
     EXPECT_TRUE(result.contains("\"the-culprit\"")) << result.output;
     EXPECT_TRUE(result.contains("quiescent-state discipline")) << result.output;
@@ -105,7 +104,7 @@ CHILD(three_reports)
     updater.join();
 }
 
-TEST(Stall, ComesAgainAtGrowingAges)
+TEST(Stall, IsReportedAgainAtGrowingAges)
 {
     test::ChildResult result = test::run_child("three_reports", {"RTRCU_STALL_TIMEOUT_MS=10"});
     EXPECT_TRUE(exited_well(result));
@@ -138,14 +137,14 @@ CHILD(no_stall)
     REQUIRE(test::stats().stall_reports == 0);
 }
 
-TEST(Stall, TimeoutZeroMeansNoReport)
+TEST(Stall, ZeroTimeoutPrintsNoReport)
 {
     test::ChildResult result = test::run_child("no_stall", {"RTRCU_STALL_TIMEOUT_MS=0"});
     EXPECT_TRUE(exited_well(result));
     EXPECT_EQ(result.output, "");
 }
 
-/* A report is no end: when the reader leaves, all goes on. */
+/* After a report, the grace period ends when the reader leaves. */
 CHILD(stall_and_go_on)
 {
     test::Worker reader;
@@ -158,16 +157,16 @@ CHILD(stall_and_go_on)
     REQUIRE(test::stats().stall_reports >= 1);
 }
 
-TEST(Stall, AndThenItGoesOn)
+TEST(Stall, GracePeriodEndsAfterAReport)
 {
     EXPECT_TRUE(exited_well(test::run_child("stall_and_go_on", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
 
-/* ---- whatever a report needs, the grace period does not ---- */
+/* ---- a report that waits for a lock does not delay grace periods ---- */
 
 test::Steps steps;
 
-/* A section that is held until step 2, and whose holder sleeps in the kernel, so that the report looks for a symbol. */
+/* A section that is held until step 2.  Its holder sleeps in the kernel, so the report looks up a symbol. */
 class HeldSection
 {
     int ends_[2];
@@ -194,7 +193,7 @@ class HeldSection
     }
 };
 
-/* The grace period that stalls: when its advancer has been seen asleep it is the one that reports. */
+/* Start the stalled grace period.  Its advancer reports it, once it has been seen asleep. */
 std::thread begin_to_wait()
 {
     uint64_t slept = test::stats().gp_slept;
@@ -203,8 +202,8 @@ std::thread begin_to_wait()
     return updater;
 }
 
-/* Some thread of this process is in that system call, with that first argument. */
-bool somebody_calls(long number, long first)
+/* Returns whether a thread of this process is in system call @number with first argument @first. */
+bool any_thread_calls(long number, long first)
 {
     DIR *tasks = opendir("/proc/self/task");
     bool found = false;
@@ -228,7 +227,7 @@ CHILD(full_pipe)
     REQUIRE(fcntl(ends[1], F_SETFL, 0) == 0);
     dup2(ends[1], 2);
     std::thread updater = begin_to_wait();
-    REQUIRE(test::eventually([] { return somebody_calls(SYS_write, 2); }));
+    REQUIRE(test::eventually([] { return any_thread_calls(SYS_write, 2); }));
     section.end();
     updater.join();
     static rcu_head head;
@@ -239,14 +238,14 @@ CHILD(full_pipe)
     REQUIRE(test::stats().stall_reports > 0);
 }
 
-TEST(Stall, AFullPipeHoldsUpNothingAndTheReportIsCounted)
+TEST(Stall, GracePeriodEndsDespiteAFullPipeAndTheReportIsCounted)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator does not tell which system call a thread is in";
+        GTEST_SKIP() << "the emulator does not show the system calls of threads";
     EXPECT_TRUE(exited_well(test::run_child("full_pipe", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
 
-CHILD(nobody_reads)
+CHILD(pipe_without_reader)
 {
     int ends[2];
     HeldSection section;
@@ -258,15 +257,15 @@ CHILD(nobody_reads)
     REQUIRE(test::stats().stall_reports > 0);
     section.end();
     updater.join();
-    rcu_read_unlock(); /* a message of another kind */
+    rcu_read_unlock(); /* prints a message of another kind */
 }
 
-TEST(Stall, APipeThatNobodyReadsEndsNoProgram)
+TEST(Stall, ProgramContinuesIfThePipeHasNoReader)
 {
-    EXPECT_TRUE(exited_well(test::run_child("nobody_reads", {"RTRCU_STALL_TIMEOUT_MS=10"})));
+    EXPECT_TRUE(exited_well(test::run_child("pipe_without_reader", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
 
-/* The handler waits until the plugin's constructor has the loader's lock: then the report looks for symbols. */
+/* The handler waits until the plugin's constructor holds the loader's lock; then the report looks up symbols. */
 CHILD(loader_lock)
 {
     HeldSection section;
@@ -284,7 +283,7 @@ CHILD(loader_lock)
     updater.join();
 }
 
-TEST(Stall, ThePluginThatWaitsWhileItIsLoadedGoesOn)
+TEST(Stall, PluginThatWaitsWhileLoadingContinues)
 {
     EXPECT_TRUE(exited_well(test::run_child("loader_lock", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
@@ -295,7 +294,7 @@ CHILD(handler_waits)
     rtrcu_set_stall_handler([](const char *) {
         steps.reach(1);
         steps.wait(2);
-        synchronize_rcu(); /* a handler may even do this: it holds up nobody but itself */
+        synchronize_rcu(); /* permitted in a handler: it delays only itself */
         steps.reach(3);
     });
     std::thread updater = begin_to_wait();
@@ -307,14 +306,14 @@ CHILD(handler_waits)
     steps.wait(3);
 }
 
-TEST(Stall, AHandlerMayWait)
+TEST(Stall, HandlerMayWait)
 {
     EXPECT_TRUE(exited_well(test::run_child("handler_waits", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
 
 std::atomic<int> calls{0};
 
-/* A handler that ends its thread: the next report has another. */
+/* A handler ends its thread; the next report is printed by another thread. */
 CHILD(handler_ends_its_thread)
 {
     rtrcu_set_stall_handler([](const char *) {
@@ -330,13 +329,13 @@ CHILD(handler_ends_its_thread)
     }
 }
 
-TEST(Stall, AHandlerMayEndItsThread)
+TEST(Stall, HandlerMayEndItsThread)
 {
     EXPECT_TRUE(exited_well(test::run_child("handler_ends_its_thread", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
 
-/* In a fork's child the report is said again, whatever the parent's was at. */
-CHILD(forked_while_it_is_said)
+/* The child prints its own report, whatever the state of the parent's. */
+CHILD(forks_during_a_report)
 {
     HeldSection section;
     rtrcu_set_stall_handler([](const char *) {
@@ -365,15 +364,15 @@ CHILD(forked_while_it_is_said)
     updater.join();
 }
 
-TEST(Stall, AForksChildReportsOfItsOwn)
+TEST(Stall, ForksChildReportsItsOwnStalls)
 {
     if (TEST_TSAN)
         GTEST_SKIP() << "the race detector does not allow threads in the child of a process with threads";
-    EXPECT_TRUE(exited_well(test::run_child("forked_while_it_is_said", {"RTRCU_STALL_TIMEOUT_MS=10"})));
+    EXPECT_TRUE(exited_well(test::run_child("forks_during_a_report", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
 
-/* No thread can be made any more: whoever turns the crank says it, without a symbol. */
-CHILD(no_thread_to_be_had)
+/* If no thread can be created, the holder of the gp lock prints the report, without a symbol. */
+CHILD(report_without_a_thread)
 {
     HeldSection section;
     std::thread ends([&] {
@@ -383,14 +382,14 @@ CHILD(no_thread_to_be_had)
     REQUIRE(test::refuse({{SYS_clone, EAGAIN}, {SYS_clone3, EAGAIN}}));
     synchronize_rcu();
     ends.join();
-    _exit(0); /* a sanitizer looks for leaks in a thread of its own */
+    _exit(0); /* avoids the leak check of a sanitizer, which needs a thread */
 }
 
-TEST(Stall, IsSaidWithoutAThread)
+TEST(Stall, IsPrintedWithoutAThread)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
-    test::ChildResult result = test::run_child("no_thread_to_be_had", {"RTRCU_STALL_TIMEOUT_MS=10"});
+    test::ChildResult result = test::run_child("report_without_a_thread", {"RTRCU_STALL_TIMEOUT_MS=10"});
     EXPECT_TRUE(exited_well(result));
     EXPECT_TRUE(result.contains("has not ended for")) << result.output;
     EXPECT_TRUE(result.contains("preemptible, inside")) << result.output;
@@ -398,7 +397,7 @@ TEST(Stall, IsSaidWithoutAThread)
 
 } // namespace
 
-/* The plugin's constructor calls it with the loader's lock held. */
+/* The plugin's constructor calls this with the loader's lock held. */
 extern "C" void stall_in_constructor()
 {
     steps.reach(1);

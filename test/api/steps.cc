@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A signal handler at every instruction: the scenario is run again and again, and each time interrupted one step later.
- *
- * A tracer steps the process through its scenario by ptrace(), sends the signal, and lets it go on.  The handler reads
- * and queues as the interrupted code does; at the end nothing is lost, nothing runs twice, and the words are as
- * before.
- */
+/* Tests of a signal handler at every instruction of several scenarios.
+ * A tracer steps the process through its scenario by ptrace(), sends the signal, and lets it continue; in the next
+ * round it makes one step more. The handler reads and queues. At the end each callback has run once, and the reader's
+ * word is as before. */
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -26,9 +24,9 @@ namespace
 
 /* Shared by tracer and tracee. */
 struct Shared {
-    volatile int inside;  /* the scenario is under way */
-    volatile int stop;    /* no further round */
-    volatile long rounds; /* done */
+    volatile int inside;  /* the scenario is running */
+    volatile int stop;    /* run no further round */
+    volatile long rounds; /* rounds done */
 };
 Shared *shared;
 
@@ -60,11 +58,11 @@ void handler(int)
     REQUIRE(rcu_read_lock_held() == held);
 }
 
-/* ---- scenarios: what is interrupted, and what is put in order between two rounds ---- */
+/* ---- scenarios: the code that is interrupted, and what is restored between two rounds ---- */
 
 struct Scenario {
     const char *name;
-    unsigned flags; /* of the registration before the first round; ~0: none */
+    unsigned flags; /* flags of the registration before the first round; ~0: do not register */
     void (*body)();
     void (*after)();
 };
@@ -130,7 +128,7 @@ void tracee(const Scenario &scenario)
         REQUIRE(rtrcu_register_thread(scenario.flags) == 0);
     REQUIRE(test::is_to_be_traced());
     while (!shared->stop) {
-        raise(SIGSTOP); /* the tracer begins to step */
+        raise(SIGSTOP); /* the tracer begins to step here */
         shared->inside = 1;
         scenario.body();
         shared->inside = 0;
@@ -148,7 +146,7 @@ void tracee(const Scenario &scenario)
 
 /* ---- the tracer ---- */
 
-/* How far apart interruptions are, so that a scenario costs about so many steps in all. */
+/* The distance between interruptions, chosen so that each scenario costs about this many steps in all. */
 constexpr long all_steps = 40000;
 
 void trace(const Scenario &scenario)
@@ -166,7 +164,7 @@ void trace(const Scenario &scenario)
         _exit(3);
     }
     long length = 0;
-    for (int round = 0; round < 2; round++) { /* the first is longer: symbols are bound */
+    for (int round = 0; round < 2; round++) { /* the first round is longer, since symbols are resolved */
         length = tracer.step_into(1000000);
         REQUIRE(length > 0);
         if (round > 0)

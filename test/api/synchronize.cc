@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Grace periods as programs use them: waiting, sharing, cookies of every kind, from one thread to many.
- */
+/* Tests of grace periods through the public interface: waiting, sharing, and cookies. */
 #include <signal.h>
 
 #include <algorithm>
@@ -53,7 +52,7 @@ TEST_P(Synchronize, EndsWithoutReaders)
     EXPECT_EQ(completed(), before + 1);
 }
 
-/* The waiter is known to wait when a grace period has been found busy. */
+/* A grace period that is found busy shows that the waiter waits. */
 TEST_P(Synchronize, WaitsForASectionThatBeganBefore)
 {
     test::Worker reader, updater;
@@ -70,11 +69,11 @@ TEST_P(Synchronize, WaitsForASectionThatBeganBefore)
     EXPECT_EQ(completed(), before + 1);
 }
 
-TEST_P(Synchronize, CookiesSayWhenAWholeGracePeriodHasPassed)
+TEST_P(Synchronize, CookieIsReachedAfterAFullGracePeriod)
 {
     unsigned long first = kind_.get_state();
     EXPECT_FALSE(kind_.poll_state(first));
-    EXPECT_EQ(kind_.get_state(), first) << "nothing happened in between";
+    EXPECT_EQ(kind_.get_state(), first) << "no grace period ended in between";
     kind_.synchronize();
     EXPECT_TRUE(kind_.poll_state(first));
     unsigned long second = kind_.get_state();
@@ -84,10 +83,10 @@ TEST_P(Synchronize, CookiesSayWhenAWholeGracePeriodHasPassed)
     uint64_t before = completed();
     kind_.cond_synchronize(first);
     kind_.cond_synchronize(second);
-    EXPECT_EQ(completed(), before) << "they have passed: nothing to wait for";
+    EXPECT_EQ(completed(), before) << "the cookies are reached, so there is nothing to wait for";
 }
 
-TEST_P(Synchronize, APolledGracePeriodHappensByItself)
+TEST_P(Synchronize, PolledGracePeriodNeedsNoWaiter)
 {
     for (int i = 0; i < 20; i++) {
         unsigned long cookie = kind_.start_poll();
@@ -95,7 +94,7 @@ TEST_P(Synchronize, APolledGracePeriodHappensByItself)
     }
 }
 
-TEST_P(Synchronize, APolledGracePeriodWaitsForReaders)
+TEST_P(Synchronize, PolledGracePeriodWaitsForReaders)
 {
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
@@ -109,19 +108,19 @@ TEST_P(Synchronize, APolledGracePeriodWaitsForReaders)
     ASSERT_TRUE(test::eventually([&] { return kind_.poll_state(cookie); }));
 }
 
-TEST_P(Synchronize, AQuiescentStateThreadIsOfflineWhileItWaits)
+TEST_P(Synchronize, QuiescentStateThreadIsOfflineWhileItWaits)
 {
     test::Worker one, two;
     std::atomic<int> done{0};
     for (auto *worker : {&one, &two})
         worker->run([] { ASSERT_EQ(rcu_register_thread_qsbr(), 0); });
-    /* Each would wait for the other for ever if it stayed online. */
+    /* If they stayed online, each would wait for the other for ever. */
     for (auto *worker : {&one, &two}) {
         worker->start([&] {
             for (int i = 0; i < 50; i++) {
                 kind_.synchronize();
                 kind_.cond_synchronize(kind_.get_state());
-                EXPECT_TRUE(rcu_read_lock_held()) << "online again";
+                EXPECT_TRUE(rcu_read_lock_held()) << "the thread is online again";
             }
             rcu_thread_offline();
             done++;
@@ -132,7 +131,7 @@ TEST_P(Synchronize, AQuiescentStateThreadIsOfflineWhileItWaits)
     EXPECT_EQ(done, 2);
 }
 
-TEST_P(Synchronize, ManyThreadsReplaceWhatOthersRead)
+TEST_P(Synchronize, ReadersSeeNoFreedObjectBesideManyUpdaters)
 {
     test::Replaced shared;
     std::atomic<bool> stop{false};
@@ -165,8 +164,8 @@ TEST_P(Synchronize, ManyThreadsReplaceWhatOthersRead)
     EXPECT_EQ(shared.bad(), 0);
 }
 
-/* Threads that wait at the same time share grace periods: two are enough for all that wait. */
-TEST_P(Synchronize, WaitersShare)
+/* Threads that wait at the same time share grace periods: two grace periods are enough for all of them. */
+TEST_P(Synchronize, ConcurrentWaitersShareGracePeriods)
 {
     constexpr int threads = 32;
     test::Worker reader;
@@ -193,7 +192,7 @@ TEST_P(Synchronize, WaitersShare)
 INSTANTIATE_TEST_SUITE_P(Kinds, Synchronize, testing::ValuesIn(kinds),
                          [](const auto &kind) { return kind.param.name; });
 
-TEST(SynchronizeConfig, NormalAndExpeditedCanBeTurnedIntoEachOther)
+TEST(SynchronizeConfig, SettingsReplaceOneKindByTheOther)
 {
     struct rtrcu_config before, config;
     rtrcu_config_get(&before);
@@ -212,35 +211,35 @@ TEST(SynchronizeConfig, NormalAndExpeditedCanBeTurnedIntoEachOther)
     EXPECT_EQ(rtrcu_configure(&before), 0);
 }
 
-/* A caller turns the crank itself where it is idle. */
-CHILD(callers_turn_the_crank)
+/* A caller advances the grace period itself if the gp lock is free. */
+CHILD(callers_advance)
 {
     for (int i = 0; i < 10; i++)
         synchronize_rcu();
     REQUIRE(test::stats().gp_by_caller == 10);
-    REQUIRE(test::stats().driver_passes == 0); /* there was no need of a driver */
+    REQUIRE(test::stats().driver_passes == 0); /* no driver was needed */
 }
 
-TEST(SynchronizeChild, CallersTurnTheCrank)
+TEST(SynchronizeChild, CallersAdvanceTheGracePeriod)
 {
-    EXPECT_TRUE(exited_well(test::run_child("callers_turn_the_crank")));
+    EXPECT_TRUE(exited_well(test::run_child("callers_advance")));
 }
 
-/* A caller that waits for a reader is kept from its CPU, here by a handler: another one needs nothing of it. */
+/* A signal handler stops a caller that waits for a reader.  Another waiter does not depend on it. */
 test::Steps kept, released;
 
 void keep(int)
 {
     if (rtrcu_self.locks_held != 0)
-        return; /* in the middle of a step, which nobody else can end: the signal comes again */
+        return; /* the caller is in the middle of a step, which no other thread can end; the signal is sent again */
     kept.reach(1);
     released.wait(1);
 }
 
-TEST(SynchronizeHelp, WhoeverElseWaitsGoesOn)
+TEST(SynchronizeHelp, AnotherWaiterContinuesForAStoppedOne)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the race detector keeps signals back while their thread is in a system call of the library";
+        GTEST_SKIP() << "the race detector delays signals while a thread waits in a system call";
     struct sigaction action = {};
     action.sa_handler = keep;
     ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);

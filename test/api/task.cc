@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Parked tasks through the public interface: they move between threads, park for long, exit wrongly, and are readers
- * all the while.
- */
+/* Tests of parked tasks through the public interface: tasks that change threads, stay parked, and exit. */
 #include <atomic>
 #include <mutex>
 #include <random>
@@ -16,15 +14,15 @@
 namespace
 {
 
-/* Nobody else reads: what the caller has parked is what its grace period waits for. */
-TEST(Task, WhoWaitsAloneWaitsForWhatItHasParked)
+/* No other thread reads: the caller's grace period waits for the caller's parked task. */
+TEST(Task, CallerWaitsForItsOwnParkedTask)
 {
     rcu_task task;
     rcu_task_init(&task, "parked");
     std::atomic<bool> waits = false, ended = false;
     std::thread other([&] {
         test::eventually([&] { return waits.load(); });
-        for (int i = 0; i < 200; i++) /* a caller that does not wait has returned by then, mostly */
+        for (int i = 0; i < 200; i++) /* time for a caller that wrongly does not wait to return */
             sched_yield();
         ended = true;
         rcu_task_resume(&task);
@@ -38,7 +36,7 @@ TEST(Task, WhoWaitsAloneWaitsForWhatItHasParked)
     other.join();
 }
 
-TEST(Task, ASectionIsLockedOnOneThreadAndUnlockedOnAnother)
+TEST(Task, SectionMayEndOnAnotherThread)
 {
     rcu_task task;
     rcu_task_init(&task, "mover");
@@ -60,7 +58,7 @@ TEST(Task, ASectionIsLockedOnOneThreadAndUnlockedOnAnother)
         EXPECT_TRUE(rcu_read_lock_held());
         rcu_read_unlock();
         EXPECT_TRUE(rcu_read_lock_held());
-        EXPECT_FALSE(poll_state_synchronize_rcu(cookie)) << "the task is inside still";
+        EXPECT_FALSE(poll_state_synchronize_rcu(cookie)) << "the task is still inside";
         rcu_read_unlock();
         EXPECT_FALSE(rcu_read_lock_held());
         cond_synchronize_rcu(cookie);
@@ -70,7 +68,7 @@ TEST(Task, ASectionIsLockedOnOneThreadAndUnlockedOnAnother)
     second.join();
 }
 
-TEST(Task, AParkedTaskIsWaitedForAndKnowsIt)
+TEST(Task, ParkedTaskIsWaitedForAndReportedAsBlocking)
 {
     rcu_task task;
     rcu_task_init(&task, "parked");
@@ -91,10 +89,10 @@ TEST(Task, AParkedTaskIsWaitedForAndKnowsIt)
     EXPECT_FALSE(rcu_task_blocking(&task));
 }
 
-/* Given to a task by a thread that ends inside a section. */
+/* A thread that exits inside a section transfers the section to this task. */
 rcu_task inherited;
 
-TEST(Task, AThreadThatEndsInsideGivesItsSectionToATask)
+TEST(Task, ExitHandlerMayTransferTheSectionToATask)
 {
     rcu_task_init(&inherited, "left open");
     rtrcu_set_exit_handler([] { rcu_task_list(&inherited); });
@@ -107,7 +105,7 @@ TEST(Task, AThreadThatEndsInsideGivesItsSectionToATask)
     cond_synchronize_rcu(cookie);
 }
 
-TEST(Task, TheThreadThatParkedMayExit)
+TEST(Task, ParkedTaskOutlivesItsThread)
 {
     rcu_task task;
     rcu_task_init(&task, "orphan");
@@ -123,7 +121,7 @@ TEST(Task, TheThreadThatParkedMayExit)
     cond_synchronize_rcu(cookie);
 }
 
-TEST(Task, AThreadThatEndsClosesTheSectionThatItWasGiven)
+TEST(Task, ExitingThreadClosesATransferredSection)
 {
     rcu_task task;
     rcu_task_init(&task, "left behind");
@@ -131,7 +129,7 @@ TEST(Task, AThreadThatEndsClosesTheSectionThatItWasGiven)
     rcu_read_lock();
     rcu_task_park(&task);
     testing::internal::CaptureStderr();
-    std::thread([&] { rcu_task_resume(&task); }).join(); /* it has never read */
+    std::thread([&] { rcu_task_resume(&task); }).join(); /* this thread has never read */
     EXPECT_NE(testing::internal::GetCapturedStderr().find("left behind"), std::string::npos);
     synchronize_rcu();
 }
@@ -156,7 +154,7 @@ TEST(Task, ExitInsideASectionIsReportedAndRepaired)
     synchronize_rcu();
 }
 
-/* A pool of tasks whose sections span parks, on threads of both disciplines, against every way to wait. */
+/* A pool of tasks whose sections span parks, on threads of both disciplines, with every way of waiting. */
 class Pool
 {
   public:
@@ -218,7 +216,7 @@ class Pool
     {
         std::lock_guard<std::mutex> guard(mutex_);
         std::vector<Worker *> &from = idle_;
-        if (stop_) { /* only those are taken that still hold a section */
+        if (stop_) { /* take only tasks that still hold a section */
             for (size_t i = 0; i < from.size(); i++) {
                 if (from[i]->seen)
                     return remove(i);
@@ -265,12 +263,12 @@ void run_pool(unsigned int seed, int replacements)
     EXPECT_EQ(pool.shared().bad(), 0);
 }
 
-TEST(Task, SectionsThatSpanParksOnManyThreadsAreSafe)
+TEST(Task, SectionsAcrossParksOnManyThreadsProtect)
 {
     run_pool(static_cast<unsigned int>(test::seeded_random("Task")()), 60);
 }
 
-TEST(Task, TheSameWithEveryTaskOnItsLeafsList)
+TEST(Task, SectionsAcrossParksProtectOnTheLeafsList)
 {
     rtrcu_config config;
     rtrcu_config_get(&config);
@@ -281,8 +279,8 @@ TEST(Task, TheSameWithEveryTaskOnItsLeafsList)
     ASSERT_EQ(rtrcu_configure(&config), 0);
 }
 
-/* Told again when another task comes that the same grace period waits for. */
-TEST(Task, TheBlockingHandlerIsToldOfEachThatComes)
+/* The handler is called again when another task arrives for which the same grace period waits. */
+TEST(Task, BlockingHandlerIsCalledForEachArrival)
 {
     static std::atomic<int> told{0};
     rcu_task_set_blocking_handler([] { told++; });
@@ -308,7 +306,7 @@ TEST(Task, TheBlockingHandlerIsToldOfEachThatComes)
     rcu_task_set_blocking_handler(nullptr);
 }
 
-TEST(Task, TheBlockingHandlerIsToldOfAParkedTask)
+TEST(Task, BlockingHandlerIsCalledForAParkedTask)
 {
     static std::atomic<int> told;
     told = 0;
@@ -321,7 +319,7 @@ TEST(Task, TheBlockingHandlerIsToldOfAParkedTask)
     EXPECT_TRUE(test::eventually([] { return told > 0; }));
     auto some_ticks = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
     EXPECT_TRUE(test::eventually([&] { return std::chrono::steady_clock::now() > some_ticks; }));
-    EXPECT_EQ(told, 1) << "once for one task, however long it is waited for";
+    EXPECT_EQ(told, 1) << "the handler is called once per task";
     rcu_task_resume(&task);
     rcu_read_unlock();
     cond_synchronize_rcu(cookie);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The library's threads: one that is refused is made later, and they run where the process may, whoever made them.
- *
- * Threads are refused by a limit of address space, which holds for root too and can be lifted again.
- */
+/* Tests of the library's threads: refusals, ends in callbacks, CPUs, scheduling and stacks. */
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -35,7 +32,7 @@ using owned::queue, owned::runs;
 
 using test::NoThreads;
 
-/* Look at every thread of the library. */
+/* Call @look for every thread of the library. */
 void each_own_thread(const std::function<void(int, const std::string &)> &look)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -61,7 +58,7 @@ bool runs_a(const std::string &prefix)
     return found;
 }
 
-/* The library tries again once a tick, when it is called. */
+/* Wait for a tick: the library retries a refused creation once per tick, when it is called. */
 void pass_a_tick()
 {
     auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
@@ -93,7 +90,7 @@ CHILD(registration_refused)
     REQUIRE(test::eventually([] { return runs == 3; }));
 }
 
-/* Where the kernel refuses the driver and the worker, each poll turns a step of the grace period itself. */
+/* If the kernel refuses the driver and the worker, each poll takes a step of the grace period itself. */
 CHILD(cookie_refused)
 {
     test::Worker reader;
@@ -110,7 +107,7 @@ CHILD(cookie_refused)
     REQUIRE(!runs_a("rtrcu-"));
 }
 
-/* A thread that is polled for is made as soon as the kernel allows it, by the poll that finds it missing. */
+/* A poll that finds its thread missing creates it as soon as the kernel allows it. */
 CHILD(cookie_refused_for_a_while)
 {
     unsigned long cookie = 0;
@@ -136,7 +133,7 @@ void wait_in_callback(rcu_head *)
     waited = true;
 }
 
-/* The driver is as nice as who made it, runs a callback for a daemon that cannot be made, and waits there. */
+/* The driver has its creator's nice value.  It runs a callback for a daemon that cannot be created, and waits there. */
 CHILD(nice_driver_waits)
 {
     static rcu_head head;
@@ -161,7 +158,7 @@ CHILD(barrier_without_threads)
     REQUIRE(!runs_a("rtrcu-") && !runs_a("krcud/"));
 }
 
-/* The driver stands in for a daemon that cannot be made; later there is one. */
+/* The driver stands in for a daemon that cannot be created; later the daemon exists. */
 CHILD(daemon_refused)
 {
     REQUIRE(rcu_register_thread() == 0);
@@ -178,7 +175,7 @@ CHILD(daemon_refused)
     rcu_barrier();
 }
 
-/* rcu_process_callbacks() does a step of what nobody turns, and waits for no reader. */
+/* rcu_process_callbacks() takes a step that no other thread takes, and does not wait for a reader. */
 CHILD(expedited_refused)
 {
     test::Worker reader;
@@ -202,7 +199,7 @@ void end_the_thread(rcu_head *)
     pthread_exit(nullptr);
 }
 
-/* Daemons are made anew, and run what was behind it, of this thread and of others. */
+/* Daemons are created again.  They run the later callbacks of this thread and of others. */
 CHILD(callback_ends_its_daemon)
 {
     static rcu_head heads[20];
@@ -236,7 +233,7 @@ CHILD(callback_ends_its_daemon)
 CHILD(callback_ends_the_driver)
 {
     static rcu_head head;
-    std::thread([] { pthread_exit(nullptr); }).join(); /* loads what that needs */
+    std::thread([] { pthread_exit(nullptr); }).join(); /* loads the library that pthread_exit() needs */
     REQUIRE(rcu_register_thread() == 0);
     {
         NoThreads none;
@@ -254,13 +251,13 @@ CHILD(callback_ends_the_driver)
 
 std::atomic<int> callbacks_thread{0};
 
-/* Neither the policy nor the priority of a thread of the program is touched when no daemon can be made. */
+/* If no daemon can be created, the policy and the priority of a program's thread stay unchanged. */
 CHILD(owner_keeps_its_policy)
 {
     struct rtrcu_config config;
     rtrcu_config_get(&config);
     NoThreads none;
-    REQUIRE(config.policy == RTRCU_POLICY_KRCUD); /* by the environment, which asks for no daemon */
+    REQUIRE(config.policy == RTRCU_POLICY_KRCUD); /* set by the environment: the policy needs no daemon */
     struct sched_param parameter = {};
     REQUIRE(sched_setscheduler(0, SCHED_BATCH, &parameter) == 0);
     static rcu_head head;
@@ -288,7 +285,7 @@ void expect_at_home(const cpu_set_t &process)
     REQUIRE(seen >= 2);
 }
 
-/* A loop that owns its CPU makes the library's threads, and never leaves the CPU. */
+/* A loop restricted to one CPU creates the library's threads, and never leaves that CPU. */
 CHILD(pinned_loop_registers_first)
 {
     cpu_set_t process, one;
@@ -311,7 +308,12 @@ CHILD(pinned_loop_registers_first)
         rcu_thread_offline();
     }).join();
     rcu_barrier();
-    each_own_thread([&](int id, const std::string &) { REQUIRE(sched_getscheduler(id) == SCHED_OTHER); });
+    each_own_thread([&](int id, const std::string &name) {
+        struct sched_param parameter = {};
+        bool is_below = name == "rtrcu-gp" || name.rfind("krcud/", 0) == 0;
+        REQUIRE(sched_getparam(id, &parameter) == 0);
+        REQUIRE(!is_below || parameter.sched_priority <= 1);
+    });
     expect_at_home(process);
     if (refused)
         printf("no real-time priority is to be had here\n");
@@ -322,7 +324,7 @@ CHILD(bound_process)
     cpu_set_t process;
     REQUIRE(sched_getaffinity(0, sizeof(process), &process) == 0);
     REQUIRE(CPU_COUNT(&process) == 1);
-    for (int i = 0; i < 40; i++) /* records of many slots */
+    for (int i = 0; i < 40; i++) /* records in many slots */
         std::thread([] { queue(1); }).join();
     std::thread threads[8];
     for (auto &thread : threads)
@@ -345,7 +347,7 @@ CHILD(bind_and_begin)
     test::become_child("bound_process");
 }
 
-/* RTRCU_CPUS names the last CPU of the process, where the program itself need not run. */
+/* RTRCU_CPUS names the last CPU of the process, on which the program itself need not run. */
 CHILD(threads_on_a_list)
 {
     cpu_set_t wanted;
@@ -357,7 +359,7 @@ CHILD(threads_on_a_list)
     expect_at_home(wanted);
 }
 
-/* Another list holds for the threads that are made afterwards. */
+/* A changed list applies to threads that are created afterwards. */
 CHILD(threads_on_another_list)
 {
     struct rtrcu_config config;
@@ -374,7 +376,7 @@ CHILD(threads_on_another_list)
     REQUIRE(rtrcu_configure(&config) == -EINVAL);
 }
 
-/* An administrator moves a daemon: it stays there. */
+/* A daemon that an administrator moves to another CPU stays there. */
 CHILD(moved_by_hand)
 {
     queue(1);
@@ -403,7 +405,7 @@ CHILD(moved_by_hand)
     }
 }
 
-/* ---- a thread that reads for the first time when it is nearly gone ---- */
+/* ---- a thread that reads for the first time in its last destructors ---- */
 
 pthread_key_t last_words;
 int rounds;
@@ -432,14 +434,14 @@ CHILD(first_section_in_the_last_round)
     }
 }
 
-TEST(Threads, AreGoneAfterALateFirstSectionToo)
+TEST(Threads, FirstSectionInTheLastRoundOfDestructorsLeavesNoRegistration)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the race detector takes its own leave of a thread before the last destructors";
+        GTEST_SKIP() << "the race detector forgets a thread before its last destructors";
     EXPECT_TRUE(exited_well(test::run_child("first_section_in_the_last_round")));
 }
 
-/* A sandbox that kills for opening a file. */
+/* A sandbox that kills the process for opening a file. */
 CHILD(sandbox_without_open)
 {
     REQUIRE(rcu_register_thread() == 0);
@@ -458,7 +460,7 @@ CHILD(sandbox_without_open)
     REQUIRE(runs == 10);
 }
 
-/* Whatever the error by which a sandbox refuses what is asked of a new thread, it is made without that. */
+/* Whichever error a sandbox returns for an attribute of a new thread, the thread is created without the attribute. */
 CHILD(sandbox_without_scheduling)
 {
     REQUIRE(test::refuse({{SYS_sched_setaffinity, ENOSYS}, {SYS_sched_setscheduler, EACCES}}));
@@ -482,17 +484,17 @@ void refusal_works(const char *name, const std::vector<std::string> &environment
     EXPECT_TRUE(exited_well(test::run_child(name, environment)));
 }
 
-TEST(Threads, ADriverThatWasRefusedIsMadeLater)
+TEST(Threads, RefusedDriverIsCreatedLater)
 {
     refusal_works("driver_refused");
 }
 
-TEST(Threads, ARegistrationByNameIsRefusedWithoutADriver)
+TEST(Threads, ExplicitRegistrationIsRefusedWithoutADriver)
 {
     refusal_works("registration_refused");
 }
 
-TEST(Threads, ACookieOutlivesARefusal)
+TEST(Threads, CookieIsReachedAfterARefusal)
 {
     refusal_works("cookie_refused");
 }
@@ -507,42 +509,42 @@ TEST(Threads, PollInsideSectionReportsThatNoThreadAdvancesItsGracePeriod)
         << result.output;
 }
 
-TEST(Threads, ProcessingCallbacksWaitsForNoReaderWithoutThem)
+TEST(Threads, ProcessingCallbacksWithoutThreadsDoesNotWaitForReaders)
 {
     refusal_works("expedited_refused");
 }
 
-TEST(Threads, ADriverThatIsNiceTurnsItself)
+TEST(Threads, DriverWithANiceValueAdvancesItself)
 {
     refusal_works("begin_nice");
 }
 
-TEST(Threads, ABarrierDoesTheWorkItself)
+TEST(Threads, BarrierDoesTheWorkWithoutThreads)
 {
     refusal_works("barrier_without_threads");
 }
 
-TEST(Threads, TheDriverStandsInForADaemon)
+TEST(Threads, DriverReplacesARefusedDaemon)
 {
     refusal_works("daemon_refused");
 }
 
-TEST(Threads, ADriverThatACallbackHasEndedIsMadeAgain)
+TEST(Threads, DriverEndedByACallbackIsRecreated)
 {
     refusal_works("callback_ends_the_driver");
 }
 
-TEST(Threads, ADaemonThatACallbackHasEndedIsMadeAgain)
+TEST(Threads, DaemonEndedByACallbackIsRecreated)
 {
     EXPECT_TRUE(exited_well(test::run_child("callback_ends_its_daemon")));
 }
 
-TEST(Threads, AnOwnersSchedulingIsItsOwn)
+TEST(Threads, DaemonsDoNotChangeAnOwnersScheduling)
 {
     refusal_works("owner_keeps_its_policy", {"RTRCU_POLICY=krcud", "RTRCU_KRCUD_WHEN=always", "RTRCU_BHLIMIT=1"});
 }
 
-TEST(Threads, RunAtHomeWhoeverMakesThem)
+TEST(Threads, UseTheProcessAttributesAndNotTheirCreators)
 {
     EXPECT_TRUE(exited_well(test::run_child("pinned_loop_registers_first")));
 }
@@ -566,18 +568,18 @@ TEST(Threads, StayOnTheCpusOfTheSetting)
         last--;
     EXPECT_TRUE(exited_well(test::run_child("threads_on_a_list", {"RTRCU_CPUS=" + std::to_string(last)})));
     if (!CPU_ISSET(0, &process))
-        GTEST_SKIP() << "CPU 0 is not ours";
+        GTEST_SKIP() << "this process may not use CPU 0";
     EXPECT_TRUE(exited_well(test::run_child("threads_on_another_list")));
 }
 
-TEST(Threads, AreMadeWhateverASandboxRefusesTheirScheduling)
+TEST(Threads, AreCreatedEvenIfASandboxRefusesTheirScheduling)
 {
     if (TEST_TSAN || TEST_EMULATED)
-        GTEST_SKIP() << "needs seccomp() and threads of ours alone";
+        GTEST_SKIP() << "the emulator has no seccomp(), and the race detector creates threads";
     EXPECT_TRUE(exited_well(test::run_child("sandbox_without_scheduling")));
 }
 
-/* The C library takes room for libraries that are loaded later out of every stack, as much as it is told. */
+/* The C library reserves room in every stack for libraries that are loaded later; the amount can be configured. */
 TEST(Threads, HaveAStackThatTheCLibraryAccepts)
 {
     if (TEST_ASAN || TEST_TSAN)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What `tools/test` prints while it builds, and of tests that skip themselves: test_command.py ROOT.
+"""Checks the output of `tools/test` while it builds, and about tests that skip themselves: test_command.py ROOT.
 
-Nothing is built: a made-up tree has a copy of the script, and a cmake and a ctest that print and write what theirs do.
+Nothing is built: a made-up tree has a copy of the script, and a cmake and a ctest that print and write what the real
+ones do.
 """
 
 import os
@@ -82,7 +83,7 @@ def main():
         expect("Building C object" not in text, "each line of the build is printed", text)
         log = (folder / "build" / "debug.log").read_text(encoding="utf-8")
         expect("[3/3] Building C object 3.c.o" in log, "the log lacks what ninja printed", log)
-        expect("building" not in run(folder).stdout.decode(), "a short build is told of", text)
+        expect("building" not in run(folder).stdout.decode(), "a short build prints no progress", text)
 
         said = "2 tests could look at nothing here: build/skipped.txt has their names and reasons"
         expect(said in text and text.count("one CPU") == 0, "tests that were skipped are not one line", text)

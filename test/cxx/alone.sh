@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# usage: alone.sh SOURCE COMPILER - every C++ header alone and twice, in each standard that it is for, without a
-# warning; which macros it leaves; and <urcu.h> before it and behind it.
+# usage: alone.sh SOURCE COMPILER - each C++ header compiles alone and included twice, in each standard that it
+# supports, without a warning.  Checks also the macros that it defines, and <urcu.h> before and after it.
 set -euo pipefail
 source=$1
 compiler=$2
@@ -19,7 +19,8 @@ complain() {
     bad=1
 }
 
-headers=(rcu rtrcu/rcu.hpp rtrcu/cell.hpp rtrcu/guard.hpp rtrcu/loop.hpp rtrcu/detail/library.hpp)
+headers=(rcu rtrcu/rcu.hpp rtrcu/cell.hpp rtrcu/guard.hpp rtrcu/loop.hpp rtrcu/domain.hpp rtrcu/hash_map.hpp
+    rtrcu/detail/library.hpp)
 for standard in c++17 c++20; do
     for header in "${headers[@]}" $([ $standard = c++17 ] || echo rtrcu/coroutine.hpp); do
         for debug in -URTRCU_DEBUG -DRTRCU_DEBUG; do
@@ -29,7 +30,7 @@ for standard in c++17 c++20; do
     done
 done
 
-# Macros: nothing but names that begin with RTRCU_ or rtrcu_, beside what the standard headers that it includes bring.
+# Macros: only names that begin with RTRCU_ or rtrcu_, besides those of the standard headers that it includes.
 for header in "${headers[@]}" rtrcu/coroutine.hpp; do
     standard_headers=$(cat "$include"/rtrcu/{,detail/}*.hpp "$source"/include/rtrcu/{,detail/}*.h \
         "$source"/cxx/std/rcu |
@@ -41,36 +42,40 @@ for header in "${headers[@]}" rtrcu/coroutine.hpp; do
         grep -vE '^(RTRCU_|rtrcu_)' || true)
     case $header in
     rcu) leaked=$(grep -vx '__cpp_lib_rcu' <<<"$leaked" || true) ;;
-    # The C interface's, which it includes, and by which that refuses liburcu's.
-    rtrcu/loop.hpp)
+    # The macros of the C interface, which it includes, and those by which it refuses liburcu's.
+    rtrcu/loop.hpp | rtrcu/hash_map.hpp)
         leaked=$(grep -vE '^(rcu_|RCU_|_URCU_CALL_RCU_H$|urcu_[a-z]+_register_thread$)' <<<"$leaked" || true)
+        ;;
+    rtrcu/domain.hpp)
+        leaked=$(grep -vE '^(DEFINE_|init_srcu_|srcu_|rcu_|RCU_|_URCU_CALL_RCU_H$|urcu_[a-z]+_register_thread$)' \
+            <<<"$leaked" || true)
         ;;
     esac
     [ -z "$leaked" ] || complain "<$header> leaves macros: $leaked"
 done
 
-# liburcu: rcu_barrier as a macro is refused with a sentence, everything else works beside it.
+# liburcu: its macro rcu_barrier is refused with a message; everything else works beside it.
 if printf '#include <urcu.h>\n' | compile gnu++17 -w 2>/dev/null; then
     sentence='<urcu.h> defines rcu_barrier as a macro'
     for flavour in urcu.h urcu-bp.h urcu-qsbr.h; do
         for header in rtrcu/rcu.hpp rcu; do
             answer=$(printf '#include <%s>\n#include <%s>\n' $flavour $header | compile gnu++17 -w 2>&1) &&
-                complain "<$header> behind <$flavour> compiles"
-            grep -qF "$sentence" <<<"$answer" || complain "<$header> behind <$flavour>: no sentence"
+                complain "<$header> after <$flavour> compiles"
+            grep -qF "$sentence" <<<"$answer" || complain "<$header> after <$flavour>: no sentence"
             space=$([ $header = rcu ] && echo std || echo rtrcu)
             for call in "$space::rcu_barrier()" "$space::rcu_barrier($space::rcu_default_domain())"; do
                 answer=$(printf '#include <%s>\n#include <%s>\nvoid f() { %s; }\n' $header $flavour "$call" |
                     compile gnu++17 -w 2>&1) && complain "$call compiles between <$header> and <$flavour>"
-                grep -qF "$sentence" <<<"$answer" || complain "$call behind <$flavour>: no sentence"
+                grep -qF "$sentence" <<<"$answer" || complain "$call after <$flavour>: no sentence"
             done
             printf '#include <%s>\n#include <%s>\nvoid f() { %s::rcu_synchronize(); rcu_barrier(); }\n' \
-                $header $flavour $space | compile gnu++17 -w || complain "<$flavour> behind <$header> does not work"
+                $header $flavour $space | compile gnu++17 -w || complain "<$flavour> after <$header> does not work"
         done
         for header in rtrcu/cell.hpp rtrcu/guard.hpp; do
             printf '#include <%s>\n#include <%s>\n' $header $flavour | compile gnu++17 -w ||
                 complain "<$header> before <$flavour> does not compile"
             printf '#include <%s>\n#include <%s>\n' $flavour $header | compile gnu++17 -w ||
-                complain "<$header> behind <$flavour> does not compile"
+                complain "<$header> after <$flavour> does not compile"
         done
     done
 else

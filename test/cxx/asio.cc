@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Asio's coroutines, on a pool of threads, hold their sections across co_await: their promise accepts only what it
-// knows, which is what section::across() and parking() hand on.
+// Tests of Asio's coroutines, which hold their sections across co_await on a pool of threads.  Their promise accepts
+// only certain awaitables, which section::across() and parking() pass on.
 #include <atomic>
 #include <thread>
 
@@ -21,7 +21,7 @@
 namespace
 {
 
-// Knows when it is read after its end.
+// Detects a read after its destruction.
 struct Value {
     std::atomic<unsigned> mark{0x600d};
     ~Value()
@@ -94,7 +94,7 @@ TEST(Asio, CoroutinesHoldTheirSectionsAcrossCoAwait)
     rcu_barrier();
 }
 
-// A failed operation throws out of the co_await, in the section.
+// A failed operation throws out of the co_await, inside the section.
 asio::awaitable<void> cancelled(std::atomic<int> &caught)
 {
     asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::hours(1));
@@ -107,7 +107,7 @@ asio::awaitable<void> cancelled(std::atomic<int> &caught)
     }
 }
 
-TEST(Asio, AnErrorComesOutInTheSection)
+TEST(Asio, ErrorIsThrownInsideTheSection)
 {
     std::atomic<int> caught{0};
     asio::thread_pool pool(1);

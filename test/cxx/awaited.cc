@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What section::across() and parking() hand on: awaiters that cannot move, promises with await_transform, exceptions.
+// Tests of awaitables in section::across() and parking(): awaiters that cannot move, promises with await_transform, and
+// exceptions.
 #include <memory>
 #include <optional>
 #include <thread>
@@ -15,7 +16,7 @@ namespace
 
 using test::Job;
 
-// Suspends until somebody resumes what it has noted; knows its address, and how many there were.
+// Suspends until its recorded handle is resumed; checks its address, and counts its objects.
 struct Fixed {
     static inline int made = 0, gone = 0;
     std::coroutine_handle<> &noted;
@@ -57,7 +58,7 @@ Job await_fixed(std::coroutine_handle<> &noted, int &value, bool by_task)
     EXPECT_EQ(rcu_read_lock_held(), by_task);
 }
 
-TEST(Awaited, NeedNotMove)
+TEST(Awaited, AwaitableNeedNotBeMovable)
 {
     for (bool by_task : {false, true}) {
         std::coroutine_handle<> noted;
@@ -78,8 +79,9 @@ TEST(Awaited, NeedNotMove)
     }
 }
 
-// Destroyed where it is suspended: the temporaries of its co_await go first, and its sections with it.
-TEST(Awaited, ADestroyedCoroutineLeavesNothingOpen)
+// The coroutine is destroyed while it is suspended: first the temporaries of its co_await are destroyed, then its
+// sections.
+TEST(Awaited, DestroyedCoroutineLeavesNoSectionOpen)
 {
     for (bool by_task : {false, true}) {
         std::coroutine_handle<> noted;
@@ -96,7 +98,7 @@ TEST(Awaited, ADestroyedCoroutineLeavesNothingOpen)
     }
 }
 
-// A promise that knows what it awaits: only its own kind, taken by value, which moves and does not copy.
+// A promise with await_transform accepts only this type, which is passed by value and can be moved but not copied.
 struct Own {
     explicit Own(int number) : value(std::make_unique<int>(number)) // gcc 12 destroys aggregates twice here
     {
@@ -139,7 +141,7 @@ Picky await_own(int &value)
     value += co_await rtrcu::parking(task, Own(2));
 }
 
-TEST(Awaited, ThePromiseSeesTheArgumentItself)
+TEST(Awaited, PromiseReceivesTheArgumentItself)
 {
     int value = 0;
     await_own(value);
@@ -148,7 +150,7 @@ TEST(Awaited, ThePromiseSeesTheArgumentItself)
     synchronize_rcu();
 }
 
-// Behind the co_await, in the same full expression, what is read is still protected, and guards may come and go.
+// After the co_await, in the same full expression, loaded values are still protected, and guards may begin and end.
 Job read_in_the_same_expression(rtrcu::cell<int> &cell, std::coroutine_handle<> &noted, int &value)
 {
     rtrcu::task task("expression");
@@ -162,7 +164,7 @@ Job read_in_the_same_expression(rtrcu::cell<int> &cell, std::coroutine_handle<> 
     EXPECT_TRUE(rcu_read_lock_held());
 }
 
-TEST(Awaited, TheExpressionGoesOnInTheSection)
+TEST(Awaited, ExpressionContinuesInTheSection)
 {
     rtrcu::cell<int> cell(std::in_place, 1);
     std::coroutine_handle<> noted;
@@ -174,7 +176,7 @@ TEST(Awaited, TheExpressionGoesOnInTheSection)
     rcu_barrier();
 }
 
-// Two at once: the inner one finds the task parked.
+// Two awaits in one expression: the task is already parked when the inner one suspends.
 Job two_in_one_expression(std::coroutine_handle<> &noted, int &value)
 {
     rtrcu::task task("two");
@@ -183,7 +185,7 @@ Job two_in_one_expression(std::coroutine_handle<> &noted, int &value)
     EXPECT_TRUE(rcu_read_lock_held());
 }
 
-TEST(Awaited, SeveralInOneExpression)
+TEST(Awaited, SeveralAwaitsInOneExpressionWork)
 {
     std::coroutine_handle<> noted;
     int value = 0;
@@ -194,7 +196,7 @@ TEST(Awaited, SeveralInOneExpression)
     synchronize_rcu();
 }
 
-// What await_resume() throws leaves through the section, which goes on or ends with its scope.
+// An exception of await_resume() leaves through the section, which continues or ends with its scope.
 struct ThrowsLate {
     std::coroutine_handle<> &noted;
     bool await_ready() const noexcept
@@ -222,7 +224,7 @@ Job catch_late(std::coroutine_handle<> &noted, int &caught, bool &held)
     }
 }
 
-TEST(Awaited, WhatItThrowsComesOutInTheSection)
+TEST(Awaited, ExceptionIsThrownInsideTheSection)
 {
     std::coroutine_handle<> noted;
     int caught = 0;

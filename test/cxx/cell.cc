@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// rtrcu::cell: what readers see, what updaters leave behind, and every way in which a value enters and leaves.
-// What must not compile stands in refused/cases.cc.
+// Tests of rtrcu::cell: snapshots, updates, exchanges, deleters and memory.  refused/cases.cc has code that must not
+// compile.
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -25,7 +25,7 @@
 namespace
 {
 
-// Counts its objects, and knows when it is read after its end.
+// Counts its objects, and detects a read after its destruction.
 struct Value {
     static inline std::atomic<int> alive{0}, made{0};
     int number;
@@ -85,7 +85,7 @@ static_assert(std::is_nothrow_default_constructible_v<Holder>);
 struct Unknown {
 };
 
-constinit rtrcu::cell<Value> at_namespace_scope; // without a constructor to wait for
+constinit rtrcu::cell<Value> at_namespace_scope; // constant-initialized, so that it exists before any constructor runs
 static_assert(!std::is_copy_constructible_v<rtrcu::cell<Value>> && !std::is_move_constructible_v<rtrcu::cell<Value>>);
 static_assert(sizeof(rtrcu::cell<Value>) == sizeof(void *));
 static_assert(!std::is_move_constructible_v<rtrcu::snapshot<Value>> &&
@@ -95,7 +95,7 @@ static_assert(noexcept(at_namespace_scope.read()) &&noexcept(at_namespace_scope.
 static_assert(std::is_nothrow_move_constructible_v<rtrcu::retired<Value>> &&
               !std::is_copy_constructible_v<rtrcu::retired<Value>>);
 
-TEST_F(Cell, EmptyUntilStored)
+TEST_F(Cell, IsEmptyUntilAValueIsStored)
 {
     rtrcu::cell<Value> cell;
     {
@@ -112,7 +112,7 @@ TEST_F(Cell, EmptyUntilStored)
     EXPECT_FALSE(at_namespace_scope.read());
 }
 
-TEST_F(Cell, ASnapshotIsASectionAndKeepsItsValue)
+TEST_F(Cell, SnapshotIsASectionAndKeepsItsValue)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
     {
@@ -127,7 +127,7 @@ TEST_F(Cell, ASnapshotIsASectionAndKeepsItsValue)
     EXPECT_FALSE(rcu_read_lock_held());
     EXPECT_EQ(number(cell), 2);
     auto kept = [&cell](auto &&change) {
-        rcu_barrier(); // what an earlier change replaced is no longer counted as alive
+        rcu_barrier(); // so that values replaced by earlier changes do not count as alive
         const int alive = Value::alive;
         auto now = cell.read();
         change();
@@ -138,7 +138,7 @@ TEST_F(Cell, ASnapshotIsASectionAndKeepsItsValue)
     kept([&] { cell.store(std::make_unique<Value>(4)); });
 }
 
-TEST_F(Cell, ReadsInEverySection)
+TEST_F(Cell, ReadAcceptsEveryKindOfSection)
 {
     rtrcu::cell<Value> cell(std::make_unique<Value>(7));
     rtrcu::guard guard;
@@ -169,13 +169,13 @@ TEST_F(Cell, UpdateChangesACopyInAllThreeForms)
     EXPECT_EQ(constant.with([](const Value *value) { return value->number; }), 2);
 }
 
-// In a section of the caller's it needs none of its own, and the caller keeps what was.
-TEST_F(Cell, UpdatesInEverySection)
+// Inside a section of the caller, update() needs none of its own, and the old value stays valid for the caller.
+TEST_F(Cell, UpdateAcceptsEveryKindOfSection)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
     const unsigned open = rtrcu_word_read() & RTRCU_NESTING_MASK;
     auto change = [&](Value &copy) {
-        EXPECT_EQ((rtrcu_word_read() & RTRCU_NESTING_MASK) - open, 1u) << "the caller's";
+        EXPECT_EQ((rtrcu_word_read() & RTRCU_NESTING_MASK) - open, 1u) << "update() uses the caller's section";
         copy.number++;
     };
     {
@@ -198,8 +198,8 @@ TEST_F(Cell, UpdatesInEverySection)
     EXPECT_EQ(number(cell), 4);
 }
 
-// In all three: what another updater replaces meanwhile must not go, nor come back at the same address.
-TEST_F(Cell, AChangeRunsInASection)
+// A value that another updater replaces during the change must not be freed, nor its address be reused.
+TEST_F(Cell, ChangeFunctionRunsInASection)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
     int inside = 0;
@@ -215,7 +215,7 @@ TEST_F(Cell, AChangeRunsInASection)
     EXPECT_EQ(inside, 3);
 }
 
-TEST_F(Cell, UpdatersLoseNothing)
+TEST_F(Cell, ConcurrentUpdatersLoseNoChange)
 {
     constexpr int threads = 4, each = 500;
     rtrcu::cell<Value> cell(std::in_place, 0);
@@ -231,8 +231,8 @@ TEST_F(Cell, UpdatersLoseNothing)
     EXPECT_EQ(number(cell), threads * each);
 }
 
-// Another updater is faster, by hand: the change is made anew, of that one's value, and what was made is thrown away.
-TEST_F(Cell, UpdateBeginsAnewBehindAnother)
+// The change function stores a value itself, as a faster updater: the change starts over from that value.
+TEST_F(Cell, UpdateStartsOverIfTheValueWasReplaced)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
     int calls = 0;
@@ -245,7 +245,7 @@ TEST_F(Cell, UpdateBeginsAnewBehindAnother)
     EXPECT_EQ(number(cell), 11);
 }
 
-TEST_F(Cell, AnExceptionChangesNothing)
+TEST_F(Cell, ExceptionLeavesTheCellUnchanged)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
     EXPECT_THROW(cell.update([](Value &) { throw 42; }), int);
@@ -262,7 +262,7 @@ TEST_F(Cell, AnExceptionChangesNothing)
     EXPECT_EQ(number(cell), 1);
 }
 
-TEST_F(Cell, ExchangeGivesTheOldBackBehindItsReaders)
+TEST_F(Cell, ExchangeReturnsTheOldValueAfterItsReaders)
 {
     rtrcu::cell<Value> cell(std::make_unique<Value>(1));
     test::Steps steps;
@@ -288,25 +288,25 @@ TEST_F(Cell, ExchangeGivesTheOldBackBehindItsReaders)
     reader.join();
 }
 
-TEST_F(Cell, WhatWasExchangedMovesAndIsDestroyedOnce)
+TEST_F(Cell, ExchangedValueMovesAndIsDestroyedOnce)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
     auto first = cell.exchange(std::make_unique<Value>(2));
     auto second = cell.exchange(nullptr);
     EXPECT_FALSE(cell.exchange(nullptr));
-    first.wait()->number = 5; // the caller's own now
+    first.wait()->number = 5; // now owned by the caller
     auto &self = first;
     first = std::move(self);
     EXPECT_EQ(first.wait()->number, 5);
-    second = std::move(first); // the other one goes
+    second = std::move(first); // destroys the second value
     EXPECT_FALSE(first);
     rcu_barrier();
     EXPECT_EQ(Value::alive, 1);
-    EXPECT_EQ(second.release()->number, 5) << "one that the cell made is moved out";
+    EXPECT_EQ(second.release()->number, 5) << "release() moves out a value that the cell has made";
 }
 
-// Its grace period moves with it, and wait() waits for it.
-TEST_F(Cell, WhatWasExchangedKeepsItsReaders)
+// The grace period moves with the value, and wait() waits for it.
+TEST_F(Cell, ExchangedValueProtectsItsReaders)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
     rtrcu::retired<Value> old = cell.exchange(std::make_unique<Value>(2));
@@ -330,7 +330,7 @@ TEST_F(Cell, WhatWasExchangedKeepsItsReaders)
     reader.join();
 }
 
-// ---- owners and deleters ----
+// ---- deleters ----
 
 struct Pool {
     std::atomic<int> returned{0};
@@ -345,7 +345,7 @@ struct ToPool {
 };
 using Pooled = rtrcu::cell<Value, ToPool>;
 
-TEST_F(Cell, ADeleterWithStateGoesWithItsValue)
+TEST_F(Cell, StatefulDeleterMovesWithItsValue)
 {
     Pool first, second;
     {
@@ -393,7 +393,7 @@ TEST_F(Cell, KeepsAlignment)
     EXPECT_EQ(reinterpret_cast<uintptr_t>(now.get()) % 128, 0u);
 }
 
-TEST_F(Cell, ItsEndDoesNotWait)
+TEST_F(Cell, DestructorDoesNotWait)
 {
     rtrcu::guard section;
     {
@@ -403,7 +403,7 @@ TEST_F(Cell, ItsEndDoesNotWait)
     EXPECT_EQ(Value::alive, 2);
 }
 
-TEST_F(Cell, ACellInAValueGoesWithIt)
+TEST_F(Cell, NestedCellIsDestroyedWithItsValue)
 {
     struct Outer {
         rtrcu::cell<Value> inner{std::in_place, 1};
@@ -415,18 +415,18 @@ TEST_F(Cell, ACellInAValueGoesWithIt)
         auto inner = now->inner.read();
         EXPECT_TRUE(inner->whole());
     }
-    rcu_barrier(); // the outer one, whose end retires the inner one
+    rcu_barrier(); // destroys the outer value, which retires the inner one
     rcu_barrier();
     EXPECT_EQ(Value::alive, 0);
 }
 
-// Without memory nothing changes; what was to be stored is destroyed.
+// Operator new of this program, which can refuse memory.
 bool memory_is_gone;
-std::atomic<long> blocks; // had and not given back
+std::atomic<long> blocks; // allocated and not freed
 
 } // namespace
 
-// Not inlined: the compiler would see free() meet memory of an operator new that it knows.
+// Not inlined: otherwise the compiler would see free() called with memory from an operator new that it knows.
 #if !TEST_ASAN && !TEST_TSAN
 [[gnu::noinline]] void *operator new(std::size_t bytes)
 {
@@ -451,10 +451,10 @@ std::atomic<long> blocks; // had and not given back
 namespace
 {
 
-TEST_F(Cell, WithoutMemoryNothingChanges)
+TEST_F(Cell, FailedAllocationChangesNothing)
 {
     if (TEST_ASAN || TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer's runtime has an operator new of its own";
+        GTEST_SKIP() << "the sanitizer defines operator new";
     rtrcu::cell<Value> cell(std::in_place, 1);
     auto next = std::make_unique<Value>(2);
     int refused = 0;
@@ -475,14 +475,14 @@ TEST_F(Cell, WithoutMemoryNothingChanges)
     refuse([&] { rtrcu::rcu_retire(&plain, [&](int *) { state++; }); });
     refuse([&] { rtrcu::rcu_retire(&plain, [](int *) { state++; }); });
     refuse([&] { cell.reset(); });
-    EXPECT_EQ(refused, 4) << "the last two need none";
+    EXPECT_EQ(refused, 4) << "the last two calls need no memory";
     rcu_barrier();
     EXPECT_EQ(state, 1);
     EXPECT_EQ(number(cell), -1);
 }
 
-// What rcu_retire() notes a pointer and a deleter's state in goes with it.
-TEST_F(Cell, ANoteIsGivenBack)
+// The record in which rcu_retire() stores a pointer and the deleter's state is freed with the value.
+TEST_F(Cell, UnusedRecordIsReleased)
 {
     if (TEST_ASAN || TEST_TSAN)
         GTEST_SKIP() << "the sanitizer's runtime has an operator new of its own";
@@ -496,8 +496,8 @@ TEST_F(Cell, ANoteIsGivenBack)
     EXPECT_EQ(deleted, 4950);
 }
 
-// An empty deleter has no address that a program knows, and may be made when it is called; but not one whose making or
-// moving the program sees.
+// An empty deleter may be constructed at its call.  This does not hold for a deleter whose construction a program can
+// observe.
 struct Counting {
     static inline int made, called;
     Counting()
@@ -510,7 +510,7 @@ struct Counting {
     }
 };
 
-TEST_F(Cell, ADeleterIsMadeAnewOnlyWhereNobodySees)
+TEST_F(Cell, DeleterIsReconstructedOnlyWithoutReaders)
 {
     static int plain;
     Counting::made = Counting::called = 0;
@@ -522,7 +522,7 @@ TEST_F(Cell, ADeleterIsMadeAnewOnlyWhereNobodySees)
 
 // ---- many threads ----
 
-TEST_F(Cell, ReadersSeeWholeValuesOfWhateverUpdater)
+TEST_F(Cell, ReadersSeeConsistentValuesOfAllUpdaters)
 {
     std::mt19937_64 seeds = test::seeded_random("cell");
     const std::minstd_rand randoms[] = {std::minstd_rand(static_cast<unsigned>(seeds())),
@@ -586,10 +586,10 @@ CHILD(snapshot_ends_elsewhere)
     kept->~Wrapped();
 }
 
-TEST_F(Cell, ADebugBuildSaysThatASnapshotEndsElsewhere)
+TEST_F(Cell, DebugBuildReportsSnapshotThatEndsOnAnotherThread)
 {
     if (!TEST_DEBUG)
-        GTEST_SKIP() << "a check of debug builds";
+        GTEST_SKIP() << "only debug builds check";
     EXPECT_TRUE(test::aborted(test::run_child("snapshot_ends_elsewhere"), "ends on another thread"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [saferecl.rcu.domain], sentence by sentence, as rcu.cc: the domain's members and the functions.
+// Tests of [saferecl.rcu.domain] of the C++ standard: the members of the domain, and the functions.
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -17,7 +17,7 @@ using test::Region;
 
 // ---- [saferecl.rcu.domain] ----
 
-// Synopsis: neither copies nor others than the default one.
+// Synopsis: no copies, and no domain besides the default one.
 static_assert(!std::is_copy_constructible_v<std::rcu_domain> && !std::is_copy_assignable_v<std::rcu_domain>);
 static_assert(!std::is_move_constructible_v<std::rcu_domain> && !std::is_default_constructible_v<std::rcu_domain>);
 static_assert(noexcept(std::declval<std::rcu_domain &>().lock()) &&noexcept(
@@ -25,7 +25,7 @@ static_assert(noexcept(std::declval<std::rcu_domain &>().lock()) &&noexcept(
 static_assert(std::is_same_v<decltype(std::declval<std::rcu_domain &>().try_lock()), bool>);
 
 // general/1: Cpp17Lockable; the example.  general/2: lock and unlock establish possibly nested regions.
-TEST(Domain, General1And2Lockable)
+TEST(Domain, General1And2IsLockableAndRegionsNest)
 {
     EXPECT_FALSE(rcu_read_lock_held());
     {
@@ -35,13 +35,13 @@ TEST(Domain, General1And2Lockable)
         EXPECT_TRUE(other.owns_lock());
         std::lock_guard<std::rcu_domain> third(std::rcu_default_domain());
         std::mutex mutex;
-        std::scoped_lock both(mutex, std::rcu_default_domain()); // by std::lock()
+        std::scoped_lock both(mutex, std::rcu_default_domain()); // locked by std::lock()
     }
     EXPECT_FALSE(rcu_read_lock_held());
 }
 
-// members/1, /3, /4, /6: what each does.  /2 and /8: no data race involving *this (the race detector watches).
-TEST(Domain, MembersOpenAndClose)
+// members/1, /3, /4, /6: their effects.  /2 and /8: no data race involving *this, which the race detector checks.
+TEST(Domain, MembersOpenAndCloseRegions)
 {
     auto work = [] {
         std::rcu_domain &domain = std::rcu_default_domain();
@@ -60,8 +60,8 @@ TEST(Domain, MembersOpenAndClose)
     other.join();
 }
 
-// members/6 and /7: unlock() may evaluate; ours does not, so that what is held across it may be taken by evaluations.
-TEST(Domain, MembersUnlockEvaluatesNothing)
+// members/6 and /7: unlock() may invoke evaluations.  Here it does not, so evaluations may take locks of its caller.
+TEST(Domain, MembersUnlockInvokesNoEvaluation)
 {
     std::atomic<bool> here{false};
     const std::thread::id self = std::this_thread::get_id();
@@ -71,7 +71,7 @@ TEST(Domain, MembersUnlockEvaluatesNothing)
         std::rcu_retire(&object, [&](int *) { here = self == std::this_thread::get_id(); });
     }
     std::rcu_synchronize();
-    { // another region's end, when the evaluation may be due
+    { // the end of another region, when the evaluation may be due
         std::scoped_lock region(std::rcu_default_domain());
     }
     EXPECT_FALSE(here);
@@ -82,7 +82,7 @@ TEST(Domain, MembersUnlockEvaluatesNothing)
 
 // 1: the same object each time, of static storage duration: also before main().
 std::rcu_domain *const before_main = &std::rcu_default_domain();
-TEST(Functions, Paragraph1OneDomain)
+TEST(Functions, Paragraph1ReturnsOneDomain)
 {
     EXPECT_EQ(before_main, &std::rcu_default_domain());
     std::rcu_domain *others = nullptr;
@@ -90,7 +90,7 @@ TEST(Functions, Paragraph1OneDomain)
     EXPECT_EQ(others, before_main);
 }
 
-// 2 and 3: rcu_synchronize() blocks until regions that were open have closed, and sees what they did.
+// 2 and 3: rcu_synchronize() blocks until regions that were open have closed, and sees their writes.
 TEST(Functions, Paragraph2And3SynchronizeWaitsForRegions)
 {
     int written = 0;
@@ -112,12 +112,12 @@ TEST(Functions, Paragraph2And3SynchronizeWaitsForRegions)
     std::rcu_synchronize(std::rcu_default_domain());
 }
 
-// 4 and 5: rcu_barrier() blocks until what was scheduled before has been evaluated, by whichever thread; what the
-// evaluations did is seen.
+// 4 and 5: rcu_barrier() blocks until everything scheduled before has been evaluated, by any thread, and sees the
+// writes of the evaluations.
 TEST(Functions, Paragraph4And5BarrierWaitsForEvaluations)
 {
     constexpr int count = 500;
-    std::vector<int> values(count); // plain
+    std::vector<int> values(count); // not atomic
     std::thread([&] {
         for (int &value : values)
             std::rcu_retire(&value, [](int *place) { *place = 42; });
@@ -132,8 +132,8 @@ TEST(Functions, Paragraph4And5BarrierWaitsForEvaluations)
     std::rcu_barrier(std::rcu_default_domain());
 }
 
-// 4: it waits for one that has begun, though every grace period is over.
-TEST(Functions, Paragraph4BarrierWaitsForAnEvaluationUnderWay)
+// 4: rcu_barrier() waits for an evaluation that has begun, although every grace period is over.
+TEST(Functions, Paragraph4BarrierWaitsForARunningEvaluation)
 {
     test::Steps steps;
     std::atomic<bool> finished{false};
@@ -150,14 +150,14 @@ TEST(Functions, Paragraph4BarrierWaitsForAnEvaluationUnderWay)
     };
     std::thread first(wait, false), second(wait, true);
     for (int i = 0; i < 3; i++)
-        std::rcu_synchronize(); // they have had time for one
+        std::rcu_synchronize(); // so that an evaluation had time to begin
     steps.reach(2);
     first.join();
     second.join();
 }
 
-// 5, Note 1: a barrier is not a synchronize: with nothing scheduled it does not wait for regions.
-TEST(Functions, Paragraph5ABarrierAloneDoesNotWaitForRegions)
+// 5, Note 1: with nothing scheduled, rcu_barrier() does not wait for regions.
+TEST(Functions, Paragraph5BarrierDoesNotWaitForRegions)
 {
     std::rcu_barrier();
     Region region;
@@ -166,7 +166,7 @@ TEST(Functions, Paragraph5ABarrierAloneDoesNotWaitForRegions)
 }
 
 // 6: D is move constructible and d(p) well-formed; d1 need not be default constructible, nor copyable or assignable.
-TEST(Functions, Paragraph6AnyMoveConstructibleDeleter)
+TEST(Functions, Paragraph6AcceptsAnyMoveConstructibleDeleter)
 {
     struct Owning {
         std::unique_ptr<int> token;
@@ -190,7 +190,7 @@ struct Opaque;
 Opaque *make_opaque();
 void drop_opaque(Opaque *);
 std::atomic<int> opaque_dropped;
-TEST(Functions, Paragraph8SchedulesTheDeleter)
+TEST(Functions, Paragraph8RetireSchedulesTheDeleter)
 {
     opaque_dropped = 0;
     std::rcu_retire(new int(1));
@@ -214,8 +214,8 @@ void drop_opaque(Opaque *object)
     delete object;
 }
 
-// 8, Note 2, and 9: what the initialization of d1 throws comes out, and nothing is scheduled.
-TEST(Functions, Paragraph9WhatTheDeleterThrowsAndNothingIsScheduled)
+// 8, Note 2, and 9: an exception of d1's initialization is passed on, and nothing is scheduled.
+TEST(Functions, Paragraph9ThrowingDeleterSchedulesNothing)
 {
     struct Thrower {
         bool throws;
@@ -243,15 +243,15 @@ TEST(Functions, Paragraph9WhatTheDeleterThrowsAndNothingIsScheduled)
     EXPECT_EQ(called, 1);
 }
 
-// One domain with the C interface, and its names beside the namespace's.
-TEST(Functions, TheCInterfaceIsTheSameDomain)
+// The C interface uses the same domain, and its names can be used beside the namespace's.
+TEST(Functions, CInterfaceUsesTheSameDomain)
 {
     using namespace rtrcu;
     std::atomic<int> deleted{0};
     Region region;
     (new Counted(deleted))->retire();
     region.leave();
-    rcu_barrier(); // either
+    rcu_barrier(); // either function works for both
     EXPECT_EQ(deleted, 1);
     rcu_barrier(rcu_default_domain());
     rcu_synchronize();

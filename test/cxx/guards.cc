@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Guards that move, quiescent-state threads, loops with a deadline, and pointers that are std::atomic.
+// Tests of guards, quiescent-state threads, loops with a deadline, and pointers that are std::atomic.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -26,7 +26,7 @@ static_assert(std::is_nothrow_move_constructible_v<rtrcu::guard> && std::is_noth
 static_assert(std::is_nothrow_swappable_v<rtrcu::guard> && !std::is_copy_constructible_v<rtrcu::guard>);
 static_assert(!std::is_convertible_v<rtrcu::guard, bool> && !std::is_convertible_v<rtrcu::task &, rtrcu::guard>);
 
-// How deep the calling thread is, as the C interface counts.
+// The nesting of the calling thread, as the C interface counts it.
 unsigned depth()
 {
     return rtrcu_word_read() & RTRCU_NESTING_MASK;
@@ -53,7 +53,7 @@ TEST(Guard, MovesToAnotherScope)
     EXPECT_EQ(depth(), 0u);
 }
 
-TEST(Guard, AssignmentEndsWhatItHeld)
+TEST(Guard, AssignmentEndsThePreviousSection)
 {
     rtrcu::guard first, second;
     EXPECT_EQ(depth(), 2u);
@@ -63,7 +63,7 @@ TEST(Guard, AssignmentEndsWhatItHeld)
     first = std::move(self);
     EXPECT_TRUE(first);
     EXPECT_EQ(depth(), 1u);
-    first = std::move(second); // nothing
+    first = std::move(second); // no effect
     EXPECT_FALSE(first);
     EXPECT_EQ(depth(), 0u);
     first.end();
@@ -80,11 +80,11 @@ TEST(Guard, AssignmentEndsWhatItHeld)
             rtrcu::guard inner;
             inner.end();
         }
-        EXPECT_EQ(depth(), 1u) << "it has ended once";
+        EXPECT_EQ(depth(), 1u) << "the section has ended once";
     }
 }
 
-TEST(Guard, ATasksGuardMovesWithItsTask)
+TEST(Guard, GuardMovesWithItsTask)
 {
     rtrcu::task task("moved");
     {
@@ -93,7 +93,7 @@ TEST(Guard, ATasksGuardMovesWithItsTask)
         EXPECT_EQ(depth(), 1u);
         {
             rtrcu::guard plain;
-            plain = std::move(second); // the plain section ends, the task's goes on
+            plain = std::move(second); // the plain section ends, the task's continues
             EXPECT_EQ(depth(), 1u);
         }
         EXPECT_EQ(depth(), 0u);
@@ -102,8 +102,8 @@ TEST(Guard, ATasksGuardMovesWithItsTask)
     synchronize_rcu();
 }
 
-// Without guards it is nobody's; with them who switches tasks parks it, and its guards end wherever they are told to.
-TEST(Guard, ATaskIsParkedOutsideItsGuards)
+// A section without a guard belongs to no task.  A task with guards is parked, and its guards end on any thread.
+TEST(Guard, TaskIsParkedOutsideItsGuards)
 {
     rtrcu::task task("parked");
     std::optional<rtrcu::guard> guard(std::in_place, task);
@@ -124,7 +124,7 @@ TEST(Guard, ATaskIsParkedOutsideItsGuards)
 
 // ---- quiescent-state threads ----
 
-TEST(Quiescent, IsInsideUntilItSaysOtherwise)
+TEST(Quiescent, IsInsideUntilItsQuiescentState)
 {
     rtrcu::cell<int> cell(std::in_place, 1);
     test::Worker other;
@@ -136,12 +136,12 @@ TEST(Quiescent, IsInsideUntilItSaysOtherwise)
         rtrcu::quiescent_guard moved = std::move(section);
         EXPECT_FALSE(section);
         EXPECT_TRUE(moved);
-        EXPECT_EQ(depth(), 0u) << "it costs nothing";
+        EXPECT_EQ(depth(), 0u) << "the section of a quiescent-state thread does not nest";
         EXPECT_EQ(*cell.read(moved), 1);
         EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
     });
     EXPECT_FALSE(poll_state_synchronize_rcu(cookie));
-    EXPECT_TRUE(test::eventually([&] { // the grace period may begin behind the first
+    EXPECT_TRUE(test::eventually([&] { // the grace period may begin after the first quiescent state
         other.run([&] { thread->quiescent(); });
         return poll_state_synchronize_rcu(cookie);
     }));
@@ -150,12 +150,12 @@ TEST(Quiescent, IsInsideUntilItSaysOtherwise)
         std::thread([] { synchronize_rcu(); }).join();
     });
     unsigned long later = start_poll_synchronize_rcu();
-    EXPECT_FALSE(poll_state_synchronize_rcu(later)) << "it is back, and inside";
+    EXPECT_FALSE(poll_state_synchronize_rcu(later)) << "the thread has come online, so it is inside";
     for (int i = 0; i < 100; i++)
         std::this_thread::yield();
     EXPECT_FALSE(poll_state_synchronize_rcu(later));
     other.run([&] { thread.reset(); });
-    synchronize_rcu(); // it is an ordinary thread again, and outside
+    synchronize_rcu(); // the thread is ordinary again, and outside
     other.finish();
 }
 
@@ -180,13 +180,14 @@ CHILD(offline_inside_a_guard)
     auto away = thread.offline();
 }
 
-TEST(Quiescent, SaysThatAGuardIsAlive)
+TEST(Quiescent, QuiescentStateInsideAGuardIsReported)
 {
     for (const char *name : {"quiescent_inside_a_guard", "offline_inside_a_guard"})
-        EXPECT_TRUE(test::aborted(test::run_child(name), "holds no reference"));
+        EXPECT_TRUE(test::aborted(test::run_child(name), "a quiescent state inside a quiescent_guard"));
 }
 
-// In a fork's child no thread can be had: it is no ordinary reader again, but holds up nothing.
+// In this fork's child no thread can be created.  The thread cannot become a preemptible reader again, but holds up no
+// grace period.
 CHILD(quiescent_ends_without_a_driver)
 {
     std::optional<rtrcu::quiescent_thread> thread;
@@ -205,16 +206,16 @@ CHILD(quiescent_ends_without_a_driver)
     REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST(Quiescent, EndsWhereNoThreadCanBeHad)
+TEST(Quiescent, ThreadEndsAlthoughTheDriverCannotBeCreated)
 {
     if (TEST_TSAN || TEST_EMULATED)
-        GTEST_SKIP() << "the race detector and the emulator do not stand children of processes with threads";
+        GTEST_SKIP() << "here the child of a process with threads cannot be used";
     EXPECT_TRUE(exited_well(test::run_child("quiescent_ends_without_a_driver")));
 }
 
 // ---- loops with a deadline ----
 
-TEST(Deadline, CallsItsTurnAndRests)
+TEST(Deadline, LoopRunsCallbacksOnlyWhileItRests)
 {
     using namespace std::chrono_literals;
     rtrcu::cell<int> cell(std::in_place, 0);
@@ -231,14 +232,14 @@ TEST(Deadline, CallsItsTurnAndRests)
             EXPECT_GE(std::chrono::steady_clock::now() - began, 4ms + missed * 1ms);
         }
         EXPECT_EQ(turns, 5);
-        // A thread that owes nothing any more: it may block.
+        // No grace period waits for the thread any more, so it may block.
         synchronize_rcu();
     }).join();
     rcu_barrier();
     EXPECT_EQ(cell.with([](const int *value) { return *value; }), 4);
 }
 
-TEST(Deadline, AQuiescentLoopPassesGracePeriods)
+TEST(Deadline, QuiescentLoopDoesNotHoldUpGracePeriods)
 {
     using namespace std::chrono_literals;
     std::thread([] {
@@ -252,7 +253,7 @@ TEST(Deadline, AQuiescentLoopPassesGracePeriods)
     }).join();
 }
 
-TEST(Deadline, AQuiescentLoopsRestIsAQuiescentState)
+TEST(Deadline, RestOfAQuiescentLoopIsAQuiescentState)
 {
     std::thread([] {
         rtrcu::quiescent_thread thread;
@@ -265,7 +266,7 @@ TEST(Deadline, AQuiescentLoopsRestIsAQuiescentState)
     }).join();
 }
 
-// ---- std::atomic<T *> where a pointer is published ----
+// ---- a pointer published as std::atomic<T *> ----
 
 struct Route {
     int port;
@@ -291,7 +292,7 @@ template <typename Place> void publish_and_read(Place &place)
     rcu_assign_pointer(place, nullptr);
 }
 
-TEST(Pointers, AreAtomicOrPlain)
+TEST(Pointers, MayBeAtomicOrPlain)
 {
     std::atomic<Route *> atomic{nullptr};
     publish_and_read(atomic);
@@ -312,8 +313,8 @@ TEST(Pointers, AreAtomicOrPlain)
     EXPECT_EQ(holder.place.load()->port, 3);
 }
 
-// What one thread publishes with a macro, another reads as std::atomic, and the other way round.
-TEST(Pointers, AMacroPublishesForAnAtomicLoad)
+// A thread reads a pointer as std::atomic that another publishes with a macro, and the other way round.
+TEST(Pointers, MacroPublishesForAnAtomicLoad)
 {
     std::atomic<Route *> place{nullptr}, answer{nullptr};
     std::thread other([&] {

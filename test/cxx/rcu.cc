@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// [saferecl.rcu], sentence by sentence: each test names its clause and paragraph (N5008's numbers).
-// What must not compile stands in refused/cases.cc.
+// Tests of [saferecl.rcu] of the C++ standard; each test names its clause and paragraph, as numbered in N5008.
+// refused/cases.cc has code that must not compile.
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -22,10 +22,10 @@ using test::Region;
 // ---- [saferecl.rcu.general] ----
 
 // 1: actions such as deletion are scheduled for later; no mutual exclusion: regions overlap.
-TEST(General, Paragraph1RegionsOverlapAndDeletionIsLater)
+TEST(General, Paragraph1RegionsMayOverlapAndDeletionIsDeferred)
 {
     std::atomic<int> deleted{0};
-    Region first, second; // both inside at once
+    Region first, second; // both are inside at the same time
     (new Counted(deleted))->retire();
     EXPECT_EQ(deleted, 0);
     first.leave();
@@ -53,7 +53,7 @@ struct OfAnother : std::rcu_obj_base<Public> {
 struct Middle;
 struct Base : std::rcu_obj_base<Middle> {
 };
-struct Middle : Base { // public and non-virtual, though not direct
+struct Middle : Base { // public and non-virtual, but not direct
 };
 template <class T, class D = std::default_delete<T>>
 constexpr bool protectable = rtrcu::detail::is_protectable<T, std::rcu_obj_base<T, D>>;
@@ -72,7 +72,7 @@ TEST(General, Paragraph3And4RegionsNest)
         domain.lock();
         steps.reach(1);
         steps.wait(2);
-        domain.unlock(); // the inner one's: the outer region goes on
+        domain.unlock(); // ends the inner region; the outer one continues
         steps.reach(3);
         steps.wait(4);
         domain.unlock();
@@ -90,9 +90,9 @@ TEST(General, Paragraph3And4RegionsNest)
     EXPECT_EQ(deleted, 1);
 }
 
-// 5: the end of a region strongly happens before what was scheduled since its beginning: what the region wrote is seen,
-// without another synchronization (the race detector watches the plain variable).
-TEST(General, Paragraph5TheEndOfARegionHappensBefore)
+// 5: the end of a region strongly happens before evaluations scheduled since its beginning.  They see the region's
+// writes without further synchronization (the race detector watches the plain variable).
+TEST(General, Paragraph5EndOfARegionHappensBeforeEvaluations)
 {
     int written = 0, seen = -1;
     Region region([&] { written = 42; });
@@ -102,8 +102,8 @@ TEST(General, Paragraph5TheEndOfARegionHappensBefore)
     EXPECT_EQ(seen, 42);
 }
 
-// 5: it does not hold for regions behind the scheduling; those do not keep the evaluation.
-TEST(General, Paragraph5ALaterRegionKeepsNothing)
+// 5: this does not hold for regions that begin after the scheduling, which do not delay the evaluation.
+TEST(General, Paragraph5LaterRegionDoesNotDelayAnEvaluation)
 {
     std::atomic<int> deleted{0};
     (new Counted(deleted))->retire();
@@ -113,8 +113,8 @@ TEST(General, Paragraph5ALaterRegionKeepsNothing)
     later.leave();
 }
 
-// 6: each scheduled evaluation at most once, from however many threads they are scheduled.
-TEST(General, Paragraph6EachEvaluationOnce)
+// 6: each scheduled evaluation happens at most once, from however many threads they are scheduled.
+TEST(General, Paragraph6EachEvaluationRunsOnce)
 {
     constexpr int count = 2000, threads = 3;
     std::vector<std::atomic<int>> evaluated(count * threads);
@@ -169,14 +169,14 @@ struct HasLaterBase : LaterBase {
 struct Later : LaterBase {
     int value = 7;
 };
-TEST(Base, Paragraph3IncompleteUntilRetired)
+TEST(Base, Paragraph3TypeMayBeIncompleteUntilRetired)
 {
     (new Later)->retire();
     std::rcu_barrier();
 }
 
-// 4 and 5: D is any function object type, here a final class, a pointer to a function, and one with a state that moves
-// in by assignment.
+// 4 and 5: D is any function object type: here a final class, a pointer to a function, and one whose state is moved in
+// by assignment.
 std::atomic<int> deleted_by;
 struct Final;
 struct FinalDeleter final {
@@ -193,7 +193,7 @@ struct ByPointer : std::rcu_obj_base<ByPointer, void (*)(ByPointer *)> {
 };
 struct WithState;
 struct StateDeleter {
-    std::unique_ptr<int> state; // moves only
+    std::unique_ptr<int> state; // only movable
     void operator()(WithState *object) const;
 };
 struct WithState : std::rcu_obj_base<WithState, StateDeleter> {
@@ -203,7 +203,7 @@ void StateDeleter::operator()(WithState *object) const
     deleted_by = *state;
     delete object;
 }
-TEST(Base, Paragraph4And5AnyFunctionObject)
+TEST(Base, Paragraph4And5DeleterMayBeAnyFunctionObject)
 {
     (new Final)->retire();
     std::rcu_barrier();
@@ -219,7 +219,7 @@ TEST(Base, Paragraph4And5AnyFunctionObject)
     EXPECT_EQ(deleted_by, 3);
 }
 
-// 6: trivially copyable where D is.
+// 6: trivially copyable if D is.
 static_assert(std::is_trivially_copyable_v<std::rcu_obj_base<Open>>);
 static_assert(std::is_trivially_copyable_v<std::rcu_obj_base<ByPointer, void (*)(ByPointer *)>>);
 static_assert(std::is_trivially_copyable_v<Open>);
@@ -261,7 +261,7 @@ void TrickyDeleter::operator()(Tricky *object) const
     given = object;
     delete object;
 }
-TEST(Base, Paragraph9MovesTheDeleterAndGivesTheObject)
+TEST(Base, Paragraph9DeleterIsMovedAndGetsTheObject)
 {
     TrickyDeleter::assigned = TrickyDeleter::copied = 0;
     auto *object = new Tricky;
@@ -273,7 +273,7 @@ TEST(Base, Paragraph9MovesTheDeleterAndGivesTheObject)
     EXPECT_EQ(TrickyDeleter::copied, 0);
 }
 
-// 9: the deleter lies in the object, and may use its own state behind the deletion all the same.
+// 9: the deleter is stored in the object, but may use its state after it has deleted the object.
 struct Pooled;
 struct PoolDeleter {
     std::atomic<int> *returned;
@@ -282,7 +282,7 @@ struct PoolDeleter {
 struct Pooled : std::rcu_obj_base<Pooled, PoolDeleter> {
     static void operator delete(void *memory)
     {
-        memset(memory, 0xee, sizeof(Pooled)); // what lies in it is gone
+        memset(memory, 0xee, sizeof(Pooled)); // its contents are destroyed
         ::operator delete(memory);
     }
 };
@@ -291,7 +291,7 @@ void PoolDeleter::operator()(Pooled *object) const
     delete object;
     ++*returned;
 }
-TEST(Base, Paragraph9ADeleterOutlivesItsObject)
+TEST(Base, Paragraph9DeleterMayOutliveItsObject)
 {
     std::atomic<int> returned{0};
     (new Pooled)->retire(PoolDeleter{&returned});
@@ -299,7 +299,7 @@ TEST(Base, Paragraph9ADeleterOutlivesItsObject)
     EXPECT_EQ(returned, 1);
 }
 
-// 9: so may a deleter that owns what it deletes with, here a share of a pool that ends with its last share.
+// 9: the same for a deleter that owns its pool, which ends with the last deleter.
 struct Pool {
     std::vector<std::string> events;
 };
@@ -314,11 +314,11 @@ struct OfAPool : std::rcu_obj_base<OfAPool, PoolOwner> {
 void PoolOwner::operator()(OfAPool *object) const
 {
     object->~OfAPool();
-    memset(static_cast<void *>(object), 0xee, sizeof(OfAPool)); // as a pool may that takes the memory back
+    memset(static_cast<void *>(object), 0xee, sizeof(OfAPool)); // as a pool may overwrite returned memory
     pool->events.push_back("memory returned");
     ::operator delete(object);
 }
-TEST(Base, Paragraph9ADeleterMayOwnAPool)
+TEST(Base, Paragraph9DeleterMayOwnItsPool)
 {
     Pool pool;
     auto end = [](Pool *ending) { ending->events.push_back("pool ends"); };
@@ -327,11 +327,11 @@ TEST(Base, Paragraph9ADeleterMayOwnAPool)
     EXPECT_EQ(pool.events, (std::vector<std::string>{"memory returned", "pool ends"}));
 }
 
-// 9: retire() may be called in a region and with the domain named, and does not evaluate (what the library defines).
-TEST(Base, Paragraph9RetireInsideARegion)
+// 9: retire() may be called in a region and with an explicit domain; in this library it invokes no evaluation.
+TEST(Base, Paragraph9RetireInsideARegionIsDeferred)
 {
     std::atomic<int> deleted{0};
-    std::mutex held; // by the caller, taken by the evaluation: it is not evaluated here
+    std::mutex held; // held by the caller and taken by the evaluation, which therefore must not run here
     struct Locking : std::rcu_obj_base<Locking, std::function<void(Locking *)>> {
     };
     {
@@ -351,7 +351,7 @@ TEST(Base, Paragraph9RetireInsideARegion)
     EXPECT_EQ(deleted, 1);
 }
 
-// 9: an evaluation that exits by an exception ends the program: the behaviour is undefined, and this is ours.
+// 9: an evaluation that throws is undefined behaviour; in this library it ends the program.
 CHILD(throwing_evaluation)
 {
     std::set_terminate([] {
@@ -369,7 +369,7 @@ CHILD(throwing_object)
     (new Throws)->retire([](Throws *) { throw 42; });
     std::rcu_barrier();
 }
-TEST(Base, Paragraph9AThrowingEvaluationTerminates)
+TEST(Base, Paragraph9ThrowingEvaluationEndsTheProgram)
 {
     EXPECT_TRUE(test::aborted(test::run_child("throwing_evaluation"), "terminated"));
     EXPECT_TRUE(test::aborted(test::run_child("throwing_object"), "terminate called"));
@@ -378,7 +378,7 @@ TEST(Base, Paragraph9AThrowingEvaluationTerminates)
 static_assert(noexcept(rtrcu::detail::retired_object<int, void (*)(int *)>::reclaim(nullptr)));
 static_assert(noexcept(rtrcu::detail::retired_pointer<int, std::default_delete<int>>::reclaim(nullptr)));
 
-// An evaluation that schedules others, through all three ways: a chain, each behind a grace period of its own.
+// An evaluation that schedules the next one of a chain, in each of three ways.
 struct Chain : std::rcu_obj_base<Chain> {
     std::atomic<int> *left;
     explicit Chain(std::atomic<int> &count) : left(&count)
@@ -390,17 +390,17 @@ struct Chain : std::rcu_obj_base<Chain> {
             (new Chain(*left))->retire();
     }
 };
-TEST(Base, EvaluationsMayScheduleOthers)
+TEST(Base, EvaluationMayScheduleAnother)
 {
     std::atomic<int> left{20};
     (new Chain(left))->retire();
     while (left > 0)
-        std::rcu_barrier(); // for what was scheduled before it
+        std::rcu_barrier(); // waits for evaluations scheduled before it
     EXPECT_EQ(left, 0);
     std::rcu_barrier();
 }
 
-// Lookup in a class that derives from the base finds the names of the program, not the base's own.
+// In a class that derives from the base, name look-up finds the program's names, and not the base's.
 int link()
 {
     return 1;
@@ -419,7 +419,7 @@ struct Names : std::rcu_obj_base<Names> {
         return link() + deleter() + call();
     }
 };
-TEST(Base, TheBaseHidesNoNames)
+TEST(Base, HidesNoNamesOfTheProgram)
 {
     EXPECT_EQ(Names::sum(), 6);
 }

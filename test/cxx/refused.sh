@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# usage: refused.sh SOURCE COMPILER - each case of refused/cases.cc fails to compile, with the words that it promises,
-# and the file without a case compiles.
+# usage: refused.sh SOURCE COMPILER - each case of refused/cases.cc fails to compile with the message that it names, and
+# the file without a case compiles.
 set -euo pipefail
 source=$1
 compiler=$2

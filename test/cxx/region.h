@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the tests of [saferecl.rcu] share: a region of another thread, and objects that are counted.
- */
+/* Helpers of the tests of [saferecl.rcu]: a region of another thread, and objects that are counted. */
 #ifndef RTRCU_TEST_CXX_REGION_H
 #define RTRCU_TEST_CXX_REGION_H
 
@@ -16,7 +15,7 @@
 namespace test
 {
 
-// Another thread that is in a region until it is told to leave.
+// Another thread that stays in a region until leave().
 class Region
 {
     Steps steps_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// usage: used - everything that the C++17 headers offer, used once; for used.sh, which builds it by every compiler
-// here, in each standard, with more warnings than the tests' own programs have.  used stray - a snapshot strays to
-// another thread, which the checks of the headers must see.
+// usage: used - uses everything in the C++17 headers once. used.sh builds it with each installed compiler, in each
+// standard, with more warnings than the tests' own programs. used stray - a snapshot moves to another thread, which the
+// checks of the headers must detect.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -135,7 +135,7 @@ void publish_pointers()
     moved.end();
 }
 
-// A fiber that begins on one thread and goes on on another.
+// A fiber that begins on one thread and resumes on another.
 class Fiber
 {
   public:
@@ -172,7 +172,7 @@ void read_on_two_threads()
     REQUIRE(*now == 7);
 }
 
-// Its scheduler tells the library of it: its snapshot may end elsewhere.
+// The scheduler notifies the library of the switch, so the snapshot may end on another thread.
 void read_in_a_task()
 {
     rcu_task task;
@@ -189,7 +189,7 @@ void read_in_a_task()
     }).join();
 }
 
-// And one that does not.
+// A scheduler that does not notify the library.
 void stray()
 {
     Fiber own(read_on_two_threads);

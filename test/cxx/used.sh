@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# usage: used.sh SOURCE COMPILER LIBRARY - used.cc as a program of each standard, without a warning, with and without
-# the checks of the headers; it runs with the shared library.  With the checks also unoptimized, where no compiler has
-# anything left in a register that a fiber finds changed.
+# usage: used.sh SOURCE COMPILER LIBRARY - builds used.cc in each standard, without a warning, with and without the
+# checks of the headers; it runs with the shared library.  With the checks also unoptimized, so that no compiler keeps a
+# value in a register that a fiber finds changed.
 set -euo pipefail
 source=$1
 compiler=$2

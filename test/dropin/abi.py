@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Each library's names, types and sizes against the list of its own, and against those of the installed liburcu.
+"""Compares each library's names, types and sizes with its list, and with those of the installed liburcu.
 
 usage: abi.py LIST FOLDER [STOCK FOLDER...]
-A list has a line a symbol, `KIND SIZE NAME`; functions have no size.  symbols.txt says what its marks mean.  Libraries
-of liburcu 0.13 and of 0.15 can be compared: either must have all that the list says of its generation, and nothing
-else.
+
+A list has one line per symbol, `KIND SIZE NAME`; functions have no size. symbols.txt explains its marks.  Libraries of
+liburcu 0.13 and of 0.15 can be compared: each must have all symbols of its generation in the list, and no others.
 """
 
 import pathlib
@@ -13,13 +13,13 @@ import subprocess
 import sys
 
 LIBRARIES = ["urcu", "urcu-memb", "urcu-mb", "urcu-qsbr", "urcu-bp"]
-# Of programs' own data these two depend on the machine's C library.
+# In programs' own data, these two depend on the machine's C library.
 FROM_LIBC = {"__urcu_compat_futex_lock", "__urcu_compat_futex_cond"}
 OLD, NEW, OURS = "0.13", "0.15", "this library"
 
 
 def symbols(path):
-    """(kind, size, name) of what it exports."""
+    """(kind, size, name) of each exported symbol."""
     run = subprocess.run(["readelf", "-W", "--dyn-syms", path], check=True, capture_output=True, text=True)
     found = set()
     for line in run.stdout.splitlines():
@@ -50,7 +50,7 @@ def read_list(path, library):
 
 
 def generation(found):
-    """By what 0.15 has and 0.13 does not."""
+    """Recognized by symbols that 0.15 has and 0.13 lacks."""
     return NEW if any(name.endswith("_start_poll_synchronize_rcu") for _, _, name in found) else OLD
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""liburcu's headers and ours in one file, in both orders, as C and as C++: they compile, or there is one sentence.
+"""liburcu's headers and ours in one file, in both orders, as C and as C++: they compile, or fail with one message.
 
 usage: beside.py INCLUDE COMPILER...
+
 A compiler is a command of one word; its name says whether it compiles C or C++.
 """
 import itertools
@@ -11,15 +12,15 @@ import subprocess
 import sys
 
 FLAVOURS = ["urcu.h", "urcu-qsbr.h", "urcu-bp.h", "urcu/urcu-memb.h", "urcu/urcu-mb.h"]
-# What belongs to no flavour.
+# Headers that belong to no flavour.
 STRUCTURES = ["urcu/rculist.h", "urcu/rcuhlist.h", "urcu/rculfhash.h", "urcu/rculfstack.h", "urcu/wfcqueue.h",
               "urcu/flavor.h", "urcu/pointer.h"]
-# Compiled in, these bring along what declares a flavour's callbacks.
+# With inlined read sides, these include the declarations of a flavour's callbacks.
 WITH_CALLBACKS = ["urcu/rculfqueue.h", "urcu/cds.h"]
 NATIVE = ["rtrcu/rcu.h", "rtrcu/urcu.h", "rtrcu/list.h"]
 APART = ["rtrcu/config.h", "rtrcu/task.h"]
 SENTENCE = "liburcu's flavours and <rtrcu/rcu.h> are for different files"
-# The names of both, behind either.
+# Names of both headers, used after either.
 NAMES = """
 static int *shared, number;
 int use(struct rcu_head *head, void (*func)(struct rcu_head *));
@@ -88,7 +89,7 @@ def check(compiler):
         compiler.compiles([native, *STRUCTURES], inlined, body)
         compiler.compiles([*STRUCTURES, native], inlined, body)
         if compiler.errors(WITH_CALLBACKS, inlined)[0]:
-            continue  # compiled in they are C alone
+            continue  # inlined read sides compile only as C
         compiler.compiles([native, *WITH_CALLBACKS], inlined, body)
         if inlined:
             compiler.is_refused([*WITH_CALLBACKS, native], inlined)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`rtrcu dropin`: runs a program on the libraries that stand in for liburcu's, and refuses what they do not reach.
+"""`rtrcu dropin`: runs a program on the libraries that replace liburcu's, and refuses programs that these do not reach.
 
 usage: command.py RTRCU PROGRAM FIXED [OTHER]
+
 PROGRAM was built for liburcu, and fails on liburcu's own libraries; FIXED has liburcu's folder as its DT_RPATH; OTHER
 was built for a flavour that has no counterpart here.
 """
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-# A plugin's host: it needs no flavour when it starts, and loads one later.
+# A host of plugins: it needs no flavour when it starts, and loads one later.
 HOST = [sys.executable, "-c", "import ctypes\nctypes.CDLL('liburcu-memb.so.8')\n"
         "assert 'librtrcu' in open('/proc/self/maps').read()"]
 # struct vfs_cap_data of <linux/capability.h>, revision 2, effective: CAP_NET_BIND_SERVICE.
@@ -23,7 +24,7 @@ CAPABILITY = struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0)
 
 
 def give_capability(path):
-    """False: this user or file system cannot."""
+    """False: this user or file system cannot set the capability."""
     try:
         os.setxattr(path, "security.capability", CAPABILITY)
     except OSError as error:
@@ -47,11 +48,11 @@ def main():
             wrong += 1
 
     expect("a program runs", [program], 0, "rtrcu: runs ", "LD_LIBRARY_PATH=")
-    expect("its counters are said", ["--counters", program], 0, "urcu-memb: ", " grace periods")
+    expect("its counters are printed", ["--counters", program], 0, "urcu-memb: ", " grace periods")
     expect("its arguments and its status are its own", [program, "1"], -6, "not so: ")
     expect("nothing is named", [], 2, "name a program")
     expect("what does not exist", ["/nowhere/program"], 2, "no such program")
-    expect("who needs no liburcu", ["true"], 2, "needs none of liburcu's")
+    expect("a program without liburcu", ["true"], 2, "needs none of liburcu's")
     expect("a host of plugins is refused", HOST, 2, "needs none of liburcu's", "--anyway")
     expect("a host of plugins runs if it is asked for", ["--anyway", *HOST], 0, "rtrcu: runs ",
            "it may not run on these")
@@ -60,7 +61,8 @@ def main():
     expect("a program that does not exist is not run either way", ["--anyway", "/nowhere/program"], 2,
            "no such program")
     for other in sys.argv[4:]:
-        expect("who needs another flavour", [other], 2, "it needs liburcu-signal, which has no counterpart here")
+        expect("a program of another flavour", [other], 2,
+               "it needs liburcu-signal, which this library does not replace")
     with tempfile.TemporaryDirectory() as folder:
         ran = pathlib.Path(folder, "ran")
         script = pathlib.Path(folder, "it's a script")
@@ -76,7 +78,7 @@ def main():
         quoted.chmod(quoted.stat().st_mode | stat.S_ISUID)
         expect("a set-user-ID program", [str(quoted)], 2, "set-user-ID")
         if ran.exists():
-            print("not so: what is refused does not run")
+            print("not so: a refused program does not run")
             wrong += 1
     sys.exit(1 if wrong else 0)
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A program that runs on our libraries and has liburcu's own under another name besides: who has the names first has
-the readers, and where that is not ours it is said.
+"""A program that runs on our libraries and also has liburcu's own under another name.  The copy that is loaded first
+has the readers; if that copy is not ours, this is reported.
 
 usage: copy.py FOLDER STOCK PROGRAM
+
 FOLDER has our libraries; STOCK is the folder of liburcu's; PROGRAM needs liburcu.so.8.
 """
 import os
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-NAME, OTHER = b"liburcu-memb.so.8\0", b"liburcu-copy.so.8\0"  # as long
+NAME, OTHER = b"liburcu-memb.so.8\0", b"liburcu-copy.so.8\0"  # a name of the same length
 
 
 def run(folder, program, preload):
@@ -32,14 +33,14 @@ def main():
         copy = pathlib.Path(other, OTHER[:-1].decode())
         copy.write_bytes(original.replace(NAME, OTHER))
         runs, said = run(folder, program, [copy])
-        told = f"rtrcu: urcu-memb: {copy} has these names before" in said
+        told = f"rtrcu: urcu-memb: {copy} was loaded before" in said
         unused = "urcu-memb: 0 grace periods" in said
         runs_too, said_too = run(folder, program, [folder / "liburcu.so.8", copy])
         used = "has these names" not in said_too and "urcu-memb: 0 grace periods" not in said_too
     if not (told and unused):
-        print(f"not so: whoever is not on our library is told so: {said}")
+        print(f"not so: a program that does not run on our library gets a message: {said}")
     if not used:
-        print(f"not so: who has our names first is on our library: {said_too}")
+        print(f"not so: a program that finds our names first is on our library: {said_too}")
     sys.exit(0 if runs and runs_too and told and unused and used else 1)
 
 

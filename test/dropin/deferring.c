@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* defer_rcu() has a bound: a thread whose ring is full waits for a grace period, and runs what it has deferred.
- */
+/* The bound of defer_rcu(): a thread whose ring is full waits for a grace period, and runs the functions it has
+ * deferred. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -47,7 +47,7 @@ static void join(pthread_t thread)
 
 static void run(void *p)
 {
-    EXPECT((uintptr_t)p == rtrcu_load_relaxed(&ran)); /* in order */
+    EXPECT((uintptr_t)p == rtrcu_load_relaxed(&ran)); /* they run in order */
     rtrcu_store_relaxed(&ran, ran + 1);
 }
 
@@ -57,7 +57,7 @@ static void run_elsewhere(void *p)
     rtrcu_fetch_add(&ran_elsewhere, 1);
 }
 
-/* As many as are deferred may wait, and the one that is run. */
+/* At most as many functions wait as a ring holds, and the one that runs. */
 static void defer_many(unsigned long count)
 {
     for (unsigned long i = 0; i < count; i++) {
@@ -89,7 +89,7 @@ static bool is_asleep(pid_t thread)
     return state == 'S';
 }
 
-/* ---- a reader that stays inside until the thread that defers sleeps ---- */
+/* ---- a reader stays inside until the deferring thread sleeps ---- */
 
 static void *stay_inside(void *unused)
 {
@@ -118,7 +118,7 @@ static void test_reader(void)
     end();
 }
 
-/* ---- a callback that waits for a lock of the thread that defers ---- */
+/* ---- a callback waits for a lock of the deferring thread ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -152,9 +152,9 @@ static void test_callback(void)
     end();
 }
 
-/* ---- inside a section, and inside a deferred function ---- */
+/* ---- calls inside a section, and inside a deferred function ---- */
 
-/* Not held back: it is a reader.  A misuse, which is reported. */
+/* The thread does not wait, since it is a reader.  This is a misuse, which is reported. */
 static void test_section(void)
 {
 #if !QUIESCES
@@ -174,7 +174,7 @@ static void defer_three(void *p)
 {
     for (int i = 0; i < 3; i++)
         defer_rcu(run_elsewhere, p);
-    rcu_defer_barrier(); /* reported, and returns */
+    rcu_defer_barrier(); /* reports the misuse, and returns */
     rtrcu_fetch_add(&ran_elsewhere, 1);
 }
 
@@ -183,13 +183,13 @@ static void test_nested(void)
     begin();
     for (int i = 0; i < MANY; i++)
         defer_rcu(defer_three, NULL);
-    rcu_defer_barrier(); /* of those above; it may be the one that runs them */
+    rcu_defer_barrier(); /* runs the functions deferred above, if no other thread does */
     rcu_defer_barrier();
     EXPECT(ran_elsewhere == 4 * MANY);
     end();
 }
 
-/* ---- threads that end ---- */
+/* ---- threads that exit ---- */
 
 static void *defer_and_end(void *count)
 {
@@ -210,17 +210,19 @@ static void test_ends(void)
     EXPECT(ran_elsewhere == 28000);
 
     offline();
-    for (uintptr_t i = 0; i < 1000; i++) { /* without a barrier: the next thread has what this one leaves */
+    /* without a barrier, so that the next thread takes over the remaining functions */
+    for (uintptr_t i = 0; i < 1000; i++) {
         start(&threads[0], defer_and_end, (void *)3);
         EXPECT(pthread_join(threads[0], NULL) == 0);
     }
-    while (rtrcu_load_relaxed(&ran_elsewhere) != 31000) /* nobody waits: the default handle's thread runs them */
+    /* no thread calls the library, so the default handle's thread runs them */
+    while (rtrcu_load_relaxed(&ran_elsewhere) != 31000)
         sched_yield();
     online();
     end();
 }
 
-/* A function may end the thread that drains: others go on. */
+/* A function may end the thread that drains; other threads continue. */
 static void end_thread(void *p)
 {
     if (pthread_equal(pthread_self(), *(pthread_t *)p))
@@ -274,7 +276,7 @@ static void *defer_for_ever(void *unused)
     return unused;
 }
 
-/* In the child what was deferred is run: by its thread, and by others. */
+/* In the child, deferred functions are run by their thread and by others. */
 static void test_fork(void)
 {
     pthread_t thread;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The libraries that stand in for liburcu's, loaded by a program that runs already: alone, and all in one process.
+"""The libraries that replace liburcu's, loaded by a running program: each alone, and all in one process.
 
 usage: dlopen.py FOLDER
-What they take of a thread's static storage has to fit into what the C library keeps for latecomers.
+
+Their static thread-local storage must fit into the reserve that the C library keeps for libraries loaded late.
 """
 import ctypes
 import pathlib
@@ -53,7 +54,7 @@ def use(library, flavour):
 
 
 def blocks_of_threads(library, count):
-    """Of bp, whose threads never say that they go."""
+    """Tests bp, whose threads never unregister."""
     blocks = set()
 
     def read():
@@ -75,7 +76,7 @@ def take_keys(count):
 
 
 def static_bytes(path):
-    """Of thread-local storage, with what its alignment may cost."""
+    """The size of the thread-local storage, with the most that its alignment may add."""
     text = subprocess.run(["readelf", "-lW", path], check=True, capture_output=True, text=True).stdout
     found = re.search(r"^ *TLS( +0x[0-9a-f]+){4} 0x([0-9a-f]+) +R +0x([0-9a-f]+)", text, re.MULTILINE)
     return int(found[2], 16) if found else 0

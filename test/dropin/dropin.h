@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Programs built with the installed liburcu headers and libraries, as any program of the distribution is, or with this
- * library's own headers in their place, and run on ours.
- *
- * HEADER is the flavour's; QUIESCES is 1 where readers have to say when they are outside.
- */
+/* Helpers of programs that run on our libraries.  They are built with the installed liburcu headers and libraries, like
+ * any program of the distribution, or with this library's replacement headers.
+ * HEADER is the flavour's header; QUIESCES is 1 if readers must report quiescent states. */
 #ifndef TEST_DROPIN_DROPIN_H
 #define TEST_DROPIN_DROPIN_H
 
@@ -22,7 +20,7 @@
         }                                                                                                              \
     } while (0)
 
-/* Is it our library that this program runs on? */
+/* Expect that this program runs on our library. */
 static inline void expect_ours(void)
 {
     char line[4096];
@@ -38,8 +36,8 @@ static inline void expect_ours(void)
 #define ALIVE 0x5eed
 #define DEAD 0xdead
 
-/* Each of these is compiled three times: with liburcu's headers, the read side inlined and by calls; and with this
- * library's own headers in their place. */
+/* Each read side is compiled three times: with liburcu's headers, inlined and by calls; and with this library's
+ * replacement headers. */
 struct side {
     void (*enter)(void);
     void (*leave)(void);

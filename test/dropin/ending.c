@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What ends before it should: a reader inside a section, a handle whose callbacks go on and on.
- */
+/* Threads and handles that end too early: a reader inside a section, and a handle whose callbacks queue themselves
+ * again. */
 #include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ static void *leave_registered(void *nothing)
     return nothing;
 }
 
-/* Its section ends with it: nobody waits for ever. */
+/* The reader's section ends with its thread: no thread waits for ever. */
 static void test_reader(void *(*body)(void *), const struct side *side)
 {
     pthread_t thread;
@@ -44,7 +44,7 @@ static void again(struct rcu_head *head)
         call_rcu(head, again);
 }
 
-/* Until there have been @count more. */
+/* Wait until the callback has run @count more times. */
 static void let_it_go_round(unsigned int count)
 {
     unsigned int before = rtrcu_load_relaxed(&rounds);
@@ -52,7 +52,7 @@ static void let_it_go_round(unsigned int count)
         rcu_barrier();
 }
 
-/* A callback that queues itself again does not keep the handle: it goes on at the default one. */
+/* A callback that queues itself again does not keep the handle from being freed: it continues at the default one. */
 static void test_handle(void)
 {
     struct call_rcu_data *own = create_call_rcu_data(0, -1);
@@ -72,7 +72,7 @@ static void test_handle(void)
     EXPECT(rtrcu_load_relaxed(&rounds) == last);
 }
 
-/* A CPU that does not exist: a handle for it serves where it can, and is nobody's choice. */
+/* A CPU that does not exist: a handle for it serves callbacks on any CPU, and no thread uses it by default. */
 static void test_cpus(void)
 {
     struct call_rcu_data *own = create_call_rcu_data(0, 1 << 20);

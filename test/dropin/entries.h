@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A hash table of liburcu-cds whose entries are dead once they are reclaimed.  Behind the header of the flavour that
- * its readers are of.
- */
+/* A hash table of liburcu-cds whose entries are marked dead when they are reclaimed.  To be included after the header
+ * of the readers' flavour. */
 #ifndef TEST_DROPIN_ENTRIES_H
 #define TEST_DROPIN_ENTRIES_H
 
@@ -20,7 +19,7 @@ struct entry {
 };
 
 static struct cds_lfht *table;
-static int done; /* the readers' part */
+static int done; /* used by the readers */
 
 static inline int matches(struct cds_lfht_node *node, const void *key)
 {
@@ -48,7 +47,7 @@ static inline void add_entry(unsigned long key)
     rcu_read_unlock();
 }
 
-/* Inside a section. */
+/* To be called inside a section. */
 static inline struct cds_lfht_node *find(unsigned long key)
 {
     struct cds_lfht_iter iterator;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""liburcu's own examples, compiled with this library's headers in liburcu's place: on its libraries, and on liburcu's,
-they do what they do with liburcu's headers on liburcu.
+"""liburcu's own examples, compiled with this library's replacement headers, behave on its libraries and on liburcu's as
+they do with liburcu's headers on liburcu.
 
 usage: examples.py LIBRARIES INCLUDE...
-LIBRARIES: the folder of the libraries that stand in for liburcu's.  Exit 77: the examples are not installed.
+
+LIBRARIES: the folder of the libraries that replace liburcu's.  Exit 77: the examples are not installed.
 """
 import concurrent.futures
 import os
@@ -31,7 +32,7 @@ def compiled(source, name, folder, options):
 
 
 def answer(program, environment):
-    """What it prints, in any order: hash tables are seeded by the clock."""
+    """Its output, with sorted lines, since hash tables are seeded by the clock."""
     done = subprocess.run([program], check=False, capture_output=True, text=True, timeout=60,
                           env={**os.environ, **environment})
     return done.returncode, sorted(re.findall(r"\S+", done.stdout)), done.stderr

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Forks three levels deep beside readers and callbacks: in each child its one thread reads, waits and queues on.  A
- * handler forks while its thread waits: in the child the wait ends too.
- */
+/* Forks three levels deep while readers and callbacks run: in each child the only thread continues to read, wait and
+ * queue.  A handler forks while its thread waits: the wait ends in the child too. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -80,7 +79,7 @@ static void descend(int level)
     EXPECT(level > 0 || invoked == 50);
 }
 
-/* ---- a handler forks; its thread's wait in the kernel begins again behind it, as signal() has it ---- */
+/* ---- a handler forks; afterwards its thread's wait in the kernel is restarted, as with signal() ---- */
 
 static pid_t parent, handlers_child, waiter_id;
 static pthread_t waiter;
@@ -104,7 +103,7 @@ static bool is_asleep(pid_t thread)
     return state == 'S';
 }
 
-/* The section that is in the way ends when the waiter, which sleeps because of it, has forked. */
+/* The section that holds up the grace period ends when the waiter, which sleeps because of it, has forked. */
 static void *hold_up(void *unused)
 {
     (void)unused;
@@ -136,7 +135,7 @@ static void wait_beside_a_handler(void (*wait_for_it)(void))
     wait_for_it();
     EXPECT(invoked == 1);
     if (getpid() != parent)
-        _exit(0); /* a torn child has come back from the interrupted call */
+        _exit(0); /* a child that must not continue has returned from the interrupted call */
     int status = 0;
     EXPECT(waitpid(handlers_child, &status, 0) == handlers_child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     pthread_join(thread, NULL);
@@ -150,8 +149,8 @@ static void free_server(void)
     rcu_barrier();
 }
 
-/* What a callback starts has none of the signals blocked that a thread of the library blocks, and what that starts,
- * those that it has blocked itself. */
+/* A process that a callback starts has none of the signals blocked that the library's threads block.  A process that it
+ * starts in turn inherits its own mask. */
 static int child_of_callback;
 
 static int blocks(int signal)
@@ -197,7 +196,8 @@ static void test_callbacks(void)
     EXPECT(waitpid(child_of_callback, &status, 0) == child_of_callback && status == 0);
 }
 
-/* Nor has what a destructor of such a thread starts, whose server is being freed; callbacks are served there too. */
+/* The same for a process that a destructor of such a thread starts while its server is being freed; callbacks run there
+ * too. */
 static pthread_key_t at_its_end;
 
 static void fork_at_its_end(void *unused)

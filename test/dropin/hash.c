@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The installed liburcu-cds' hash table over our flavour, resizing by itself while it is read.
- */
+/* The installed liburcu-cds' hash table over our flavour, resized automatically while it is read. */
 #include <pthread.h>
 
 #include HEADER
@@ -41,7 +40,7 @@ int main(void)
     }
     rtrcu_store_relaxed(&done, 1);
 #if QUIESCES
-    rcu_thread_offline(); /* to the end: destroying waits for resizes, which wait for grace periods */
+    rcu_thread_offline(); /* until the end: destroying waits for resizes, which wait for grace periods */
 #endif
     pthread_join(thread, NULL);
     rcu_barrier();

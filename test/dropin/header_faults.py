@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Faults in this library's own headers in liburcu's place, each of which a test of theirs must find.
+"""Faults in this library's replacement headers, each of which one of their tests must find.
 
 usage: header_faults.py LIBRARIES INCLUDE...
-LIBRARIES: the folder of the libraries that stand in for liburcu's.  INCLUDE: as in headers.py.
+
+LIBRARIES: the folder of the libraries that replace liburcu's.  INCLUDE: as in headers.py.
 """
 import os
 import pathlib
@@ -16,13 +17,13 @@ HERE = pathlib.Path(__file__).parent
 
 
 def names_and_places(folders, _):
-    """headers.py over the changed headers."""
+    """Runs headers.py on the changed headers."""
     command = [sys.executable, HERE / "headers.py", HERE / "headers.txt", *folders, "--"]
     return subprocess.run(command, check=False, capture_output=True, text=True)
 
 
 def program(name, flavour):
-    """A program of this folder whose own readers are those of the changed headers."""
+    """Runs a program of this folder whose readers use the changed headers."""
 
     def run(folders, libraries):
         work = folders[0].parent
@@ -42,7 +43,7 @@ def program(name, flavour):
     return run
 
 
-# What is wrong, where, what stands there, what instead; who sees it, and what it says.
+# The fault, its file, the original text, the replacement; the check that finds it, and its message.
 FAULTS = [
     ("a name is missing", "urcu/urcu-memb.h", "int urcu_memb_set_cpu_call_rcu_data(", "int urcu_memb_set_cpu_data(",
      names_and_places, "urcu_memb_set_cpu_call_rcu_data is missing"),
@@ -55,9 +56,9 @@ FAULTS = [
      "urcu_qsbr_reader.waiting: "),
     ("a table lacks a field", "urcu/flavor.h", "    void (*barrier)(void);\n", "", names_and_places,
      "layout.c"),
-    ("who sleeps is not woken", "urcu/static/urcu-memb.h", "futex) == -1", "futex) == -2", program("waking", "memb"),
+    ("a sleeper is not woken", "urcu/static/urcu-memb.h", "futex) == -1", "futex) == -2", program("waking", "memb"),
      "by_own >= ENOUGH"),
-    ("who sleeps is not woken", "urcu/static/urcu-mb.h", "futex) == -1", "futex) == -2", program("waking", "mb"),
+    ("a sleeper is not woken", "urcu/static/urcu-mb.h", "futex) == -1", "futex) == -2", program("waking", "mb"),
      "by_own >= ENOUGH"),
     ("an inner unlock ends the outer section", "rtrcu/detail/nesting.h", "word, before - 1);\n        return",
      "word, 0);\n        return", program("readers", "memb"), "== ALIVE"),

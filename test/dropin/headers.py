@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""This library's own headers in the place of liburcu's: every name that the installed ones have, of the same type, and
-every field at the same place.
+"""This library's replacement headers have every name of the installed liburcu headers, of the same type, and every
+field at the same place.
 
 usage: headers.py DIFFERENCES INCLUDE... -- COMPILER...
+
 INCLUDE: the folders of our headers, the first two with liburcu's names.  A compiler is a command of one word; its name
-says whether it compiles C or C++.  DIFFERENCES has a line for what is meant to differ, `NAME  why` or
-`HEADER:NAME  why`, NAME a pattern.
+says whether it compiles C or C++. DIFFERENCES has one line for each intended difference, `NAME  why` or `HEADER:NAME
+why`, where NAME is a pattern.
 """
 import fnmatch
 import itertools
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-# What a program includes, and how: options beside it.
+# The headers that a program includes, with the options for it.
 FLAVOURS = [("urcu.h", []), ("urcu.h", ["-DRCU_MB"]), ("urcu-qsbr.h", []), ("urcu-bp.h", []),
             ("urcu/urcu-memb.h", []), ("urcu/urcu-mb.h", []), ("urcu/urcu-qsbr.h", []), ("urcu/urcu-bp.h", []),
             ("urcu/urcu-memb.h", ["-DURCU_API_MAP"]), ("urcu/urcu-qsbr.h", ["-DURCU_API_MAP"])]
@@ -26,9 +27,9 @@ NAMES = ["memb", "mb", "qsbr", "bp"]
 READERS = ["read_lock", "read_unlock", "read_ongoing", "quiescent_state", "thread_offline", "thread_online",
            "dereference", "set_pointer", "xchg_pointer", "cmpxchg_pointer"]
 INLINED = [[], ["-D_LGPL_SOURCE"]]
-# Names that ours may add.
+# Names that our headers may add.
 OUR_NAMES = re.compile(r"_?(urcu|rcu|rtrcu|URCU|RTRCU)_|.*_(memb|mb|qsbr|bp)$")
-# Files of liburcu's, those too that these headers do not replace: programs have their names from a flavour's header.
+# liburcu's files, also those that these headers do not replace: programs get their names from a flavour's header.
 THEIRS = re.compile(r"/urcu[-/.]")
 MARKER = re.compile(r'# \d+ "([^"]*)"')
 DEFINE = re.compile(r"#(define|undef) (\w+)")
@@ -39,13 +40,13 @@ BESIDE = "the short names of liburcu's flavours and <rtrcu/rcu.h> are for differ
 
 
 class Headers:
-    """A choice of include folders."""
+    """A list of include folders."""
 
     def __init__(self, folders):
         self.options = [f"-I{folder}" for folder in folders]
 
     def names(self, header, options):
-        """{name: (what it is, the file)} behind `#include <header>`."""
+        """{name: (its kind, the file)} after `#include <header>`."""
         text = f"#include <stdbool.h>\n#include <{header}>\n"  # liburcu 0.15's <urcu-flavor.h> needs it
         with tempfile.NamedTemporaryFile() as prototypes:
             command = ["gcc", "-xc", "-std=gnu11", *self.options, *options, "-"]
@@ -70,7 +71,7 @@ class Headers:
 
 
 def sections(text):
-    """The preprocessor's output, by the file that it is of."""
+    """The preprocessor's output, by the file from which it is."""
     file, lines = "", []
     for line in text.splitlines():
         marker = MARKER.match(line)
@@ -111,7 +112,7 @@ class Check:
                 continue
             self.compared += 1
             own = ours.get(name, (None, None))[0]
-            # What is compiled in, is so by a macro of the function's name.
+            # Inlined functions are replaced by a macro of the same name.
             is_reader = name in self.readers and own and "macro" in (own, what)
             if own != what and not is_reader and not self.is_meant(header, name):
                 self.complain(f"{where}: {what} {name} is {own or 'missing'}")
@@ -135,7 +136,7 @@ class Check:
             self.complain(f"{line}, says {'liburcu' if line in stock else 'this library'} alone")
 
     def compile(self, compiler, headers, options, sentence=None):
-        """Without a warning; or with one error, which is @sentence."""
+        """Compiles without a warning; or with one error, which is @sentence."""
         cxx = "++" in pathlib.Path(compiler).name
         language = ["-xc++", "-std=gnu++17"] if cxx else ["-xc", "-std=gnu11"]
         text = "".join(f"#include <{header}>\n" for header in headers)
@@ -165,7 +166,7 @@ def main():
     check = Check(sys.argv[2:split], pathlib.Path(sys.argv[1]))
     for (header, options), inlined in itertools.product(FLAVOURS + PARTS, INLINED):
         if "/static/" in header and not inlined:
-            continue  # a program that includes it itself compiles all in
+            continue  # a program that includes it directly gets all functions inlined
         check.compare(header, options + inlined)
     with tempfile.TemporaryDirectory() as folder:
         check.compare_layouts(folder)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Calls that wait too long for callbacks are reported: the thread that runs one, and the place of its function.
- *
- * Each function holds its caller up until the report of the wait is there.  argv[1]: no thread can be made meanwhile.
+/*
+ * Reports of calls that wait too long for callbacks: they name the thread that runs one, and its function.
+ * Each function delays its caller until the report of the wait is printed. argv[1]: no thread can be created meanwhile.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -32,7 +32,7 @@ static void online(void)
 #endif
 }
 
-/* Everything that is printed on standard error from here on. */
+/* Read everything that is printed on standard error from here on. */
 static void listen_to_errors(void)
 {
     int ends[2];
@@ -53,7 +53,7 @@ static void read_some(void)
     said[length] = 0;
 }
 
-/* Until these are in one report, and its last line is complete. */
+/* Wait until one report contains both texts, and its last line is complete. */
 static void await(const char *call, const char *detail)
 {
     for (;;) { /* the alarm ends it */
@@ -139,7 +139,7 @@ static void test_defer(void)
     online();
 }
 
-/* ---- no thread can be made: the kernel has no memory for its stack ---- */
+/* ---- no thread can be created: the kernel has no memory for its stack ---- */
 
 static void let_the_kernel_have_memory(bool has)
 {
@@ -152,7 +152,7 @@ static void let_the_kernel_have_memory(bool has)
 static void *await_refusal(void *call)
 {
     rtrcu_store_release(&waiting, 1);
-    await(call, "no thread can be made");
+    await(call, "no thread can be created");
     let_the_kernel_have_memory(true);
     return NULL;
 }

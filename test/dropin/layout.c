@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What programs know of the places of liburcu's data, by one set of headers: printed, so that two sets are compared.
- */
+/* The offsets of liburcu's data that one set of headers gives programs; printed, so that two sets can be compared. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 #define SIZE(type) printf("size of " #type ": %zu\n", sizeof(type))
 #define PLACE(type, field) printf(#type "." #field ": %zu\n", offsetof(type, field))
 
-/* Where the one bit is that is set. */
+/* Print the position of the only bit that is set. */
 #define BIT(type, field)                                                                                               \
     do {                                                                                                               \
         union {                                                                                                        \
@@ -87,7 +86,7 @@ static void print_table(void)
     PLACE(struct rcu_flavor_struct, unregister_rculfhash_atfork);
 }
 
-/* By the macros that programs of several platforms use, which they have from the flavour's header. */
+/* Uses the macros of programs for several platforms, which the flavour's header provides. */
 DEFINE_URCU_TLS(int, counted);
 
 static void print_thread_local(void)

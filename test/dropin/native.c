@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The installed liburcu-cds over this library's own readers: a table that resizes by itself, a queue, forks;
- * and what <rtrcu/urcu.h> has beside.
- */
+/* The installed liburcu-cds over this library's own readers: a table that resizes automatically, a queue, forks; and
+ * the other calls of <rtrcu/urcu.h>. */
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <pthread.h>
@@ -68,7 +67,7 @@ static void test_table(void *quiesces)
     rcu_barrier();
 }
 
-/* With what the installed liburcu does not know yet. */
+/* A flavour with the members that the installed liburcu does not know yet. */
 static const struct rtrcu_flavor_0_15 *from_0_15(void)
 {
     const void *volatile table = &rtrcu_flavor;
@@ -100,7 +99,7 @@ static void resume_in_child(void *p)
     resumed += 100;
 }
 
-/* Inside a section nobody rests, so nobody is to go on either: not in a child's child. */
+/* Inside a section the hooks pause no table, so none may be resumed either, not even in a child's child. */
 static bool hooks_run_inside(void)
 {
     rested = resumed = 0;
@@ -125,7 +124,9 @@ static void fork_and_expect(int rests, int resumes)
     rested = resumed = 0;
 }
 
-/* Who forks where a grace period would wait for it does not wait for those who may be in one. */
+/*
+ * A thread that forks where a grace period would wait for it does not wait for threads that may be in a grace period.
+ */
 static void test_hooks(void)
 {
     struct rtrcu_fork_hooks hooks = {rest, resume, resume_in_child, &rested};
@@ -162,7 +163,7 @@ static void rest_while_another_forks(void *p)
     EXPECT(pthread_join(thread, NULL) == 0);
 }
 
-/* Since glibc 2.36 the handlers of several threads that fork run beside one another. */
+/* Since glibc 2.36 the fork handlers of several threads run concurrently. */
 static void test_hooks_of_two_forks(void)
 {
     struct rtrcu_fork_hooks hooks = {rest_while_another_forks, resume, resume_in_child, &rested};
@@ -192,7 +193,7 @@ static void test_hooks_that_leave_during_a_fork(void)
     fork_and_expect(0, 0);
 }
 
-/* In the child nobody resizes but a thread of its own, which the hooks make. */
+/* In the child, only a thread created by the hooks resizes. */
 static void go_on_in_child(unsigned long keys)
 {
     alarm(60);
@@ -259,7 +260,7 @@ static void test_names(void)
     static int a, b, ran;
     static int *place = &a;
     rcu_init();
-    int *found = rcu_cmpxchg_pointer(&place, NULL, &b); /* liburcu 0.15's, compiled in, is a statement */
+    int *found = rcu_cmpxchg_pointer(&place, NULL, &b); /* the inlined version of liburcu 0.15 is a statement */
     EXPECT(found == &a && place == &a);
     found = rcu_cmpxchg_pointer(&place, &a, &b);
     EXPECT(found == &a && place == &b);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* liburcu's lists before this library's header and behind it: pointers are the same, and the program links.
- */
+/* liburcu's lists before and after this library's header: pointers are the same, and the program links. */
 #ifdef LISTS_FIRST
 #include <urcu/rculist.h>
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers with inlined and with called read sides, and with those of this library's own headers, nested in one another,
- * against updaters that wait and call; while the kernel begins to refuse membarrier(), where the argument `refuse` says
- * so.
- */
+/* Readers with inlined and with called read sides, and with those of this library's replacement headers, nested in one
+ * another, against updaters that wait and call.  With the argument `refuse`, the kernel begins to refuse membarrier()
+ * meanwhile. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -35,7 +34,7 @@ static struct object *fresh(void)
     return object;
 }
 
-/* Freed when as many others have been destroyed behind it, so that a reader that comes too late finds it dead. */
+/* Freed when enough others have been destroyed after it, so that a reader that is too late finds it marked dead. */
 static void destroy(struct object *object)
 {
     static struct object *dead[256];

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Programs out of the distribution's packages on our libraries: started, asked, reloaded meanwhile, stopped.
+"""Programs from the distribution's packages on our libraries: started, queried, reloaded meanwhile, stopped.
 
 usage: real.py FOLDER knot|gdnsd|lttng [SECONDS]
+
 FOLDER has the libraries.  Exit 0: every answer was right; 77: the program is not installed.
 """
 
@@ -94,7 +95,7 @@ def connect(port):
 
 
 class Askers:
-    """Threads that ask all the time; each answer must be of a serial that was in force meanwhile."""
+    """Threads that query continuously; each answer must have a serial that was in force meanwhile."""
 
     def __init__(self, port, count=2):
         self.port, self.serial, self.ended = port, 1, False
@@ -130,7 +131,7 @@ class Askers:
 
 
 class Server(typing.NamedTuple):
-    """One that is under way: where it listens, its zone, and what makes it read that again."""
+    """A running server: its port, its zone, and the command that makes it reload the zone."""
 
     pid: int
     port: int
@@ -142,7 +143,7 @@ class Server(typing.NamedTuple):
 
 
 def serve_and_reload(server, seconds):
-    """Ask and reload in turns for a while; how many of each."""
+    """Query and reload alternately for a while; returns how many of each."""
     with connect(server.port) as sock:
         server.answers(sock, 1)
         askers = Askers(server.port)
@@ -162,7 +163,7 @@ def serve_and_reload(server, seconds):
 
 
 def environment(folder):
-    """Of a program on the libraries of a folder; None: on those of the system."""
+    """The environment for a program on the libraries of a folder; None: on those of the system."""
     if not folder:
         return {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
     return {**os.environ, "LD_LIBRARY_PATH": str(folder), "DROPIN_COUNTERS": "1"}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Servers of callbacks: one thread a handle, in order; choice by thread, CPU and default; their end; and what waits.
- */
+/* Servers of callbacks: one thread per handle, in order; choice by thread, CPU and default; their end; and calls that
+ * wait. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +31,7 @@ static void in_order(struct rcu_head *head)
     EXPECT(numbered->number == next_number);
     next_number++;
     runner = pthread_self();
-    rcu_read_lock(); /* its thread is a reader */
+    rcu_read_lock(); /* the server's thread is a reader */
     rcu_read_unlock();
 }
 
@@ -65,7 +65,7 @@ static void test_thread(void)
     EXPECT(pthread_equal(thread, runner));
     set_thread_call_rcu_data(NULL);
     call_rcu_data_free(own);
-    EXPECT(pthread_join(thread, NULL) == 0); /* who asked for it joins it */
+    EXPECT(pthread_join(thread, NULL) == 0); /* the creator of a thread's handle joins the thread */
 }
 
 static unsigned int late;
@@ -76,7 +76,7 @@ static void count_late(struct rcu_head *head)
     late++;
 }
 
-/* What a handle still has goes to the default one. */
+/* The remaining callbacks of a handle are passed to the default one. */
 static void test_handed_over(void)
 {
     struct call_rcu_data *own = create_call_rcu_data(URCU_CALL_RCU_RT, 0);
@@ -127,7 +127,8 @@ static pthread_t default_runner;
 static void *make_and_free(void *unused)
 {
     (void)unused;
-    for (unsigned int i = 0; i < ROUNDS || rtrcu_load_relaxed(&ran_by_cpus) == 0; i++) { /* they come to be queued to */
+    /* until threads queue to them */
+    for (unsigned int i = 0; i < ROUNDS || rtrcu_load_relaxed(&ran_by_cpus) == 0; i++) {
         EXPECT(create_all_cpu_call_rcu_data(0) == 0);
         free_all_cpu_call_rcu_data();
     }
@@ -137,13 +138,13 @@ static void *make_and_free(void *unused)
 
 static void run_meanwhile(struct rcu_head *head)
 {
-    rtrcu_fetch_add(&ran_meanwhile, 1); /* by servers of several CPUs at a time */
+    rtrcu_fetch_add(&ran_meanwhile, 1); /* run by servers of several CPUs at the same time */
     if (!pthread_equal(pthread_self(), default_runner))
         rtrcu_fetch_add(&ran_by_cpus, 1);
     free(head);
 }
 
-/* A server that goes is not queued to any more: its memory is given back to the system. */
+/* A freed server is not queued to any more: its memory has been returned to the system. */
 static void test_cpus_come_and_go(void)
 {
     pthread_t thread;
@@ -228,7 +229,7 @@ static void test_defer(void)
     EXPECT(deferred == 5002);
 }
 
-/* Each flavour has counters of its own, and the library's do not count for it. */
+/* Each flavour has counters of its own, and the library's do not include them. */
 static void test_counters(void)
 {
     static const char *const flavours[] = {"urcu-memb", "urcu-mb", "urcu-qsbr", "urcu-bp"};
@@ -247,7 +248,7 @@ static void test_counters(void)
         EXPECT(stats.gp_completed > before.gp_completed && stats.threads_registered >= 1);
         EXPECT(stats.callbacks_queued >= before.callbacks_queued + COUNT);
         EXPECT(stats.callbacks_backlog == stats.callbacks_queued - stats.callbacks_invoked);
-        EXPECT(stats.callbacks_backlog <= 1); /* a server counts behind the callback */
+        EXPECT(stats.callbacks_backlog <= 1); /* a server counts after the callback */
         stats.size = 7;
         EXPECT(stats_of(flavours[i], &stats) == -EINVAL);
     }
@@ -259,7 +260,7 @@ static void test_counters(void)
 static void barrier_inside(struct rcu_head *head)
 {
     (void)head;
-    rcu_barrier(); /* says so, and returns */
+    rcu_barrier(); /* reports the misuse, and returns */
 }
 
 static void test_barrier_inside(void)
@@ -291,8 +292,8 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* A caller gives up a server that stands still for 100 ms, as one may on a busy machine, and looks again after 64
- * calls. */
+/* A caller stops waiting for a server that makes no progress for 100 ms, as may happen on a busy machine.  It checks
+ * again after 64 calls. */
 static unsigned long let_through(int64_t began_ns)
 {
     return (unsigned long)((now_ns() - began_ns) / 100000000) * 64;
@@ -311,7 +312,7 @@ static void flood(unsigned long count, unsigned long most)
     }
 }
 
-/* At qmax a caller waits, if it may: a reader goes on, and is not waited for. */
+/* At qmax a caller waits if it may.  A reader continues, since it may not wait. */
 static void test_backlog(unsigned long qmax)
 {
 #if QUIESCES
@@ -322,7 +323,7 @@ static void test_backlog(unsigned long qmax)
     rcu_thread_online();
 #endif
     rcu_read_lock();
-    alarm(10); /* it would wait 100 ms each time, for nothing */
+    alarm(10); /* otherwise it would wait 100 ms each time, for nothing */
     flood(10 * qmax, 50000 + 10 * qmax);
     alarm(0);
     EXPECT(queued - rtrcu_load_relaxed(&ran) > 8 * qmax);

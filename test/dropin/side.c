@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The read side as a program has it: with liburcu's headers inlined where _LGPL_SOURCE is defined, else by calls; with
- * this library's own ones inlined.
- */
+/* The read side as a program compiles it: with liburcu's headers, inlined if _LGPL_SOURCE is defined and else by calls;
+ * with this library's replacement headers, inlined. */
 #include HEADER
 
 #include "dropin.h"
@@ -19,8 +18,7 @@ static void leave(void)
 static void *load(void **place)
 {
 #ifdef __SANITIZE_THREAD__
-    return rtrcu_load_consume(
-        place); /* liburcu's own load is a volatile one, which the race detector takes for a race */
+    return rtrcu_load_consume(place); /* liburcu's own load is volatile, which the race detector reports as a race */
 #else
     return rcu_dereference(*place);
 #endif

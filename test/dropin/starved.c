@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* No memory: for a handle, for a handle's thread, for what defer_rcu() notes, and for a reader.
- */
+/* Calls without memory: for a handle, for a handle's thread, for the functions that defer_rcu() stores, and for a
+ * reader. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,11 +12,11 @@
 
 #include "dropin.h"
 
-/* More than there is room for without another piece of memory. */
+/* More than fit without another piece of memory. */
 #define READERS 40
 #define DEFERRED 20000
 
-/* The kernel has none, or has as before. */
+/* Let the kernel have no memory, or as much as before. */
 static void let_the_kernel_have_memory(bool has)
 {
     struct rlimit limit;
@@ -33,7 +33,7 @@ static void count(struct rcu_head *head)
     rtrcu_fetch_add(&ran, 1);
 }
 
-/* Its thread is made as soon as it can be. */
+/* A handle's thread is created as soon as that is possible. */
 static void test_callbacks(void)
 {
     static struct rcu_head head;
@@ -50,7 +50,7 @@ static void count_deferred(void *p)
     rtrcu_fetch_add((unsigned int *)p, 1);
 }
 
-/* What malloc() does not note is waited for. */
+/* If malloc() refuses memory for a deferred function, the call waits. */
 static void test_defer(void)
 {
     EXPECT(rcu_defer_register_thread() == 0);
@@ -75,7 +75,7 @@ static void *join_when_all_are_there(void *nothing)
     return nothing;
 }
 
-/* A reader that nobody would wait for must not go on: the program ends, and says why. */
+/* A reader for which grace periods would not wait must not continue: the program ends with a message. */
 static void register_without_memory(void)
 {
     pthread_t threads[READERS];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A reader that is stopped inside its section: it is waited for, and named.
- */
+/* A reader that is stopped inside its section: grace periods wait for it, and the report names it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -14,7 +13,7 @@
 
 #include "dropin.h"
 
-static int reader_id, inside, stopped_ms = 400, looks = 9; /* by that many half a second has passed */
+static int reader_id, inside, stopped_ms = 400, looks = 9; /* so many polls take half a second */
 
 static void *reader(void *unused)
 {
@@ -30,7 +29,7 @@ static void *reader(void *unused)
     return NULL;
 }
 
-/* How often the main thread of that process has gone to sleep. */
+/* How often the main thread of @process has gone to sleep. */
 static long sleeps_of(pid_t process)
 {
     char line[256];
@@ -44,8 +43,8 @@ static long sleeps_of(pid_t process)
     return sleeps;
 }
 
-/* Another process stops that thread alone, and lets it go after a while: when whoever waits has looked often enough,
- * however long that takes on a busy machine. */
+/* Another process stops that thread alone, and continues it when the waiter has polled often enough, however long that
+ * takes on a busy machine. */
 static void hold(int ready, int go)
 {
     char byte;
@@ -59,7 +58,7 @@ static void hold(int ready, int go)
     nanosleep(&held, NULL);
     for (int naps = 0; naps < 2000 && sleeps_of(waiter) < before + looks; naps++)
         nanosleep(&nap, NULL);
-    _exit(0); /* lets it go */
+    _exit(0); /* continues it */
 }
 
 static long now_ms(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program that takes the address of the flavour's table, linked as one of liburcu 0.13 or of 0.15 (GENERATION: 13,
- * 15).  All calls that it knows are in its copy, which is read-only again.
- */
+/* A program that takes the address of the flavour's table, linked like a program of liburcu 0.13 or of 0.15
+ * (GENERATION: 13, 15).  Its copy, which is read-only again, has all calls that it knows. */
 #include <inttypes.h>
 #include <sched.h>
 #include <unistd.h>

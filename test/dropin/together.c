@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* All flavours by this library's own headers, and this library's own readers, in one file: each grace period waits for
- * readers of its own kind alone, and a head serves any of them.
- */
+/* All flavours by this library's replacement headers, and this library's own readers, in one file.  Each grace period
+ * waits only for readers of its own kind, and one head can be used with each. */
 #include <rtrcu/urcu.h>
 #include <urcu/urcu-bp.h>
 #include <urcu/urcu-mb.h>
@@ -18,7 +17,7 @@ static void count(struct rcu_head *head)
     ran++;
 }
 
-/* A reader of each kind is inside; `flavour` waits beside the others. */
+/* A reader of each kind is inside; `flavour` waits while the others stay. */
 #define WAIT_BESIDE_OTHERS(flavour)                                                                                    \
     do {                                                                                                               \
         struct rcu_head head;                                                                                          \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A reader that leaves wakes the grace period that sleeps for it, whether its read side is inlined, called, or that of
- * this library's own headers: the futex says so at once.
- *
- * A grace period looks by itself now and then, so the futex may be found either way: most rounds decide.
- */
+/* A reader that leaves wakes the grace period that sleeps for it, whether its read side is inlined, called, or from
+ * this library's replacement headers: the futex shows it immediately.
+ * A grace period also polls from time to time, so the futex may be found in either state.  The majority of the rounds
+ * decides. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +14,7 @@
 #define ROUNDS 40
 #define ENOUGH 30
 
-/* What every program of a flavour has compiled in. */
+/* The data that every program of a flavour has compiled in. */
 struct gp {
     unsigned long generation;
     uint32_t futex;

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # How the explored source is compiled, and how programs with a change in it (mutants) are made.
-set(SIM ${CMAKE_SOURCE_DIR}/test/sim)
+set(SIM ${PROJECT_SOURCE_DIR}/test/sim)
 set(EXPLORE_APPLY ${CMAKE_CURRENT_LIST_DIR}/mutants/apply.py)
 
 add_library(explore_flags INTERFACE)
-target_include_directories(explore_flags BEFORE INTERFACE ${SIM} ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
+target_include_directories(explore_flags BEFORE INTERFACE ${SIM} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
                            ${CMAKE_CURRENT_LIST_DIR})
 target_compile_definitions(explore_flags INTERFACE _GNU_SOURCE RTRCU_DEBUG=1 PLAT_CPU_MAX=64
                            memset=sim_memset memcpy=sim_memcpy) # plain accesses, which no compiler instruments
@@ -24,16 +24,16 @@ function(explore_edit out spec folder)
         string(REGEX REPLACE "^file: *" "src/" name ${name})
         cmake_path(NORMAL_PATH name)
         list(APPEND copies ${folder}/${name})
-        list(APPEND sources ${CMAKE_SOURCE_DIR}/${name})
+        list(APPEND sources ${PROJECT_SOURCE_DIR}/${name})
     endforeach()
     add_custom_command(OUTPUT ${copies} DEPENDS ${spec} ${sources} ${EXPLORE_APPLY}
-                       COMMAND ${Python3_EXECUTABLE} ${EXPLORE_APPLY} ${spec} ${CMAKE_SOURCE_DIR} ${folder}
+                       COMMAND ${Python3_EXECUTABLE} ${EXPLORE_APPLY} ${spec} ${PROJECT_SOURCE_DIR} ${folder}
                        COMMENT "applying ${spec}")
     set(${out} ${copies} PARENT_SCOPE)
 endfunction()
 
 # The explored source and the scenarios are compiled once for both layouts of the reader word; the machine has one.
-file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/*/*.c ${CMAKE_SOURCE_DIR}/src/*/*/*.c)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.c ${PROJECT_SOURCE_DIR}/src/*/*/*.c)
 list(FILTER sources EXCLUDE REGEX "/src/plat/|/src/api/begin\\.c$") # the machine has threads of its own
 file(GLOB scenarios CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/scenarios/*.cc)
 add_library(explore_library OBJECT EXCLUDE_FROM_ALL ${sources})
@@ -41,12 +41,12 @@ add_library(explore_scenarios OBJECT EXCLUDE_FROM_ALL ${scenarios})
 target_link_libraries(explore_library PRIVATE explore_flags)
 target_link_libraries(explore_scenarios PRIVATE explore_flags)
 
-# explore_plat(<layout> [definition...]): explore_<layout>_plat, what of the machine has the layout.  The machine itself
-# is not instrumented.
+# explore_plat(<layout> [definition...]): explore_<layout>_plat, the part of the machine with the layout.  The machine
+# itself is not instrumented.
 function(explore_plat layout)
     add_library(explore_${layout}_plat OBJECT EXCLUDE_FROM_ALL ${SIM}/plat/plat.cc)
-    target_include_directories(explore_${layout}_plat PRIVATE ${SIM} ${CMAKE_SOURCE_DIR}/include
-                               ${CMAKE_SOURCE_DIR}/src)
+    target_include_directories(explore_${layout}_plat PRIVATE ${SIM} ${PROJECT_SOURCE_DIR}/include
+                               ${PROJECT_SOURCE_DIR}/src)
     target_compile_definitions(explore_${layout}_plat PRIVATE _GNU_SOURCE PLAT_CPU_MAX=64 ${ARGN})
 endfunction()
 

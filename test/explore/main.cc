@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// rtrcu-explore: run scenarios over the library's own source under many schedules, and replay one that failed.
+// rtrcu-explore: runs scenarios over the library's own source under many schedules, and replays one that failed.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -33,7 +33,7 @@ namespace
 {
 
 struct Request {
-    std::vector<std::string> scenarios; // none: all
+    std::vector<std::string> scenarios; // empty: all scenarios
     std::string strategy = "standard", memory = "tso", replay, control;
     uint64_t seed = 1, schedules = 0;
     double seconds = 0;
@@ -93,7 +93,7 @@ Tally explore(sim::World &world, const sim::Scenario &scenario, const Request &r
     return tally;
 }
 
-// What all scenarios together came to, by strategy.
+// Totals of all scenarios, by strategy.
 struct Coverage {
     uint64_t scenarios = 0, complete = 0, schedules = 0, steps = 0, states = 0, cut = 0;
 
@@ -132,7 +132,7 @@ std::string coverage(const Tally &tally)
     return text;
 }
 
-// 0 held, 1 failed.
+// Returns 0 if the scenario held, 1 if it failed.
 int run_one(const sim::Scenario &scenario, const Request &request)
 {
     sim::World &world = *sim::world();
@@ -149,13 +149,13 @@ int run_one(const sim::Scenario &scenario, const Request &request)
     return 1;
 }
 
-// Of a bound that is in force; 0 stays "none".
+// A share of @schedules, at least 1 if there is a bound; 0 stays "none".
 uint64_t part_of(uint64_t schedules, double share)
 {
     return schedules ? std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(schedules) * share)) : 0;
 }
 
-// Every order with few preemptions, then many random ones.
+// Every order with few preemptions, then many random orders.
 int run_standard(const sim::Scenario &scenario, Request request)
 {
     const size_t buffer = request.buffer;
@@ -224,7 +224,7 @@ int replay(const Request &request)
     return outcome.failed ? 1 : 0;
 }
 
-// The program over the other layout lies beside this one, where there is one.
+// The path of the explorer for the other layout, which is built beside this program if at all.
 std::string sibling()
 {
     char path[4096] = "";
@@ -256,7 +256,7 @@ int run_scenarios(const Request &request)
     return failed;
 }
 
-// What a fault made fail must hold without it, in as many schedules: or it failed by itself.
+// A scenario that a fault makes fail must hold without the fault, in as many schedules.  Otherwise it fails by itself.
 bool holds_without_fault(const Request &request)
 {
     if (request.control.empty())
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
 {
     explore::Request request;
     CLI::App app("Explore interleavings and weak memory over the library's own source.");
-    app.add_option("--scenario", request.scenarios, "these scenarios, with commas between; all if nothing is said")
+    app.add_option("--scenario", request.scenarios, "these scenarios, with commas between; all by default")
         ->delimiter(',');
     app.add_option("--strategy", request.strategy, "how schedules are chosen; standard: exhaustive, random, few, pct")
         ->check(CLI::IsMember({"standard", "random", "few", "pct", "exhaustive"}));
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
         ->check(CLI::IsMember({"sc", "tso", "pso"}));
     app.add_option("--seed", request.seed, "of random, few and pct");
     app.add_option("--schedules", request.schedules, "at most so many a scenario and strategy, 0: any number");
-    app.add_option("--seconds", request.seconds, "at most so long a scenario and strategy; 1 if nothing is said")
+    app.add_option("--seconds", request.seconds, "at most so long a scenario and strategy; 1 by default")
         ->check(CLI::NonNegativeNumber);
     app.add_option("--depth", request.depth, "of pct: change points and one")->check(CLI::Range(1, 20));
     app.add_option("--preemptions", request.preemptions, "of exhaustive")->check(CLI::Range(0, 20));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Failures in words.
+// Reports of failures.
 #include "report.h"
 
 #include <cstdio>
@@ -18,7 +18,7 @@ namespace explore
 namespace
 {
 
-// Where the program itself was loaded: the first mapping of its file.
+// The load address of the program: the start of the first mapping of its file.
 uint64_t load_address()
 {
     std::ifstream maps("/proc/self/maps");

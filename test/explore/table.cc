@@ -100,6 +100,8 @@
     X(DriverToSched) \
     X(DriverFromSched) \
     X(LimitsChanged) \
+    X(BoundJudged) \
+    X(ShareChecked) \
     X(ThreadsRefused) \
     X(PollRefused) \
     X(PollExpeditedRefused) \
@@ -191,7 +193,33 @@
     X(ServersQueued) \
     X(ServersLate) \
     X(ServersMade) \
-    X(ServersRefused)
+    X(ServersRefused) \
+    X(ReadyLevel) \
+    X(ReadyEdge) \
+    X(ReadyExit) \
+    X(DomainPublish) \
+    X(DomainSums) \
+    X(DomainCrossed) \
+    X(DomainTwo) \
+    X(DomainWake) \
+    X(DomainLate) \
+    X(DomainPoll) \
+    X(DomainGrow) \
+    X(DomainFreed) \
+    X(DomainCall) \
+    X(DomainBarrier) \
+    X(DomainFork) \
+    X(TableLookup) \
+    X(TableInsert) \
+    X(TableRemove) \
+    X(TableReplace) \
+    X(TableShrink) \
+    X(TableWalk) \
+    X(TableWalkShrink) \
+    X(TableRequest) \
+    X(LpmInsert) \
+    X(LpmRemove) \
+    X(LpmInherit)
 // clang-format on
 
 namespace scenarios

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a fuzz target claims about its input: where it does not hold, the target stops.
+// Claims of a fuzz target about its input: the target aborts if one does not hold.
 #pragma once
 
 #include <cstdio>

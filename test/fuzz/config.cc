@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Fuzzing of the configuration's parser, as RTRCU_<NAME> of the environment uses it: "name=value", a line each.
+// Fuzzing of the configuration's parser, as used for RTRCU_<NAME> of the environment: "name=value", one per line.
 #include <rtrcu/rcu.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool same(const struct rtrcu_config &a, const struct rtrcu_config &b)
     return std::memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-// A number to its last character, or a word.
+// A number up to its last character, or a word.
 bool is_value(const std::string &value)
 {
     const char *text = value.c_str(), *digits = text + std::strspn(text, " \t\n\v\f\r+-");
@@ -36,7 +36,7 @@ void check_line(struct rtrcu_config &config, const std::string &name, const std:
               "what is refused says why");
         return;
     }
-    check(is_value(value), "what is taken is a number or a word, to its end");
+    check(is_value(value), "an accepted value is a number or a word, up to its end");
     struct rtrcu_config again = before;
     check(rtrcu_config_set(&again, name.c_str(), value.c_str()) == 0 && same(again, config),
           "the same text gives the same configuration");

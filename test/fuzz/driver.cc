@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Drives a fuzz target without libFuzzer: seeded mutations of a corpus.  usage: fuzz SEED FIRST COUNT FOLDER...
-//
-// The first inputs are the files of the folders; every other one depends on the seed and on its own number alone.  They
-// run in a child.  Where one aborts, crashes or hangs, the parent names it and saves it beside the program as
+// Runs a fuzz target without libFuzzer: seeded mutations of a corpus. usage: fuzz SEED FIRST COUNT FOLDER...
+// The first inputs are the files of the folders; every other one depends only on the seed and its own number.  The
+// inputs run in a child.  If one aborts, crashes or hangs, the parent names it and saves it beside the program as
 // <program>.stopped; `fuzz SEED NUMBER 1 FOLDER...` replays it.
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -25,7 +24,7 @@ namespace
 {
 
 constexpr size_t longest = 4096;
-constexpr unsigned patience_s = 20; // for one input
+constexpr unsigned patience_s = 20; // time limit of one input
 
 void replace_number(std::string &text, size_t at, std::mt19937_64 &random)
 {
@@ -81,7 +80,7 @@ std::vector<std::string> read_corpus(char **folders, int count)
         for (const auto &entry : std::filesystem::directory_iterator(folders[i]))
             if (entry.is_regular_file())
                 files.push_back(entry.path());
-    std::sort(files.begin(), files.end()); // the same order everywhere
+    std::sort(files.begin(), files.end()); // the same order on every machine
     std::vector<std::string> corpus;
     for (const auto &path : files) {
         std::ifstream file(path, std::ios::binary);

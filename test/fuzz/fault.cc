@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A seeded fault: an rtrcu_config_set() that refuses "policy=krcud=", as it must, and yet sets the policy.
+// A seeded fault: an rtrcu_config_set() that rightly refuses "policy=krcud=", but still sets the policy.
 #include <rtrcu/config.h>
 
 #include <cstring>

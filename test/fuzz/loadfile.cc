@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Fuzzing of the reader of dbench loadfiles: what it took, written as a loadfile, must read as the same again.
+// Fuzzing of the dbench loadfile parser: its result, written as a loadfile, must parse to the same result.
 #include "workload/loadfile.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void check_refused(const std::string &text, const std::string &error)
     int length = 0;
     check(std::sscanf(error.c_str(), "line %lu: %n", &number, &length) == 1, "what is refused names the line");
     check(error.size() > static_cast<std::size_t>(length), "what is refused says why");
-    // The lines before this one are right, and with it they are not.
+    // The lines before this one are accepted, and with it they are refused.
     std::size_t begin = 0;
     for (unsigned long line = 1; line < number; line++)
         begin = text.find('\n', begin) + 1;
@@ -95,7 +95,7 @@ void check_accepted(const std::string &text, const Loadfile &loadfile)
     std::string written, error;
     for (const FileOperation &operation : loadfile.operations)
         written += line_of(loadfile, operation);
-    check(lab::parse_loadfile(written, again, error), "what was taken can be written and read");
+    check(lab::parse_loadfile(written, again, error), "an accepted loadfile can be written and read again");
     expected.lines = loadfile.operations.size();
     expected.handle_operations = expected.outside_clients = 0;
     check(same(again, expected), "what was taken reads as the same again");
@@ -115,7 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_accepted(text, loadfile);
         return 0;
     }
-    check(same(loadfile, before), "what is refused leaves nothing behind");
+    check(same(loadfile, before), "a refused file changes nothing");
     check_refused(text, error);
     return 0;
 }

@@ -34,7 +34,7 @@ bool holds(const Prefix &prefix, uint32_t address)
     return address >= prefix.address && address < prefix.address + size_of(prefix);
 }
 
-// The form of a line, read by other means than the parser's: digits, comma, digits, comma, two characters.
+// The form of a line, checked without the parser: digits, comma, digits, comma, two characters.
 bool read_range(const std::string &line, Range &range)
 {
     constexpr const char *digits = "0123456789";
@@ -56,7 +56,7 @@ bool read_range(const std::string &line, Range &range)
     return true;
 }
 
-// The ranges of the text; the number of the first line that is none, or 0.
+// Reads the ranges of the text.  Returns the number of the first line that is not a range, or 0.
 std::size_t read_ranges(const std::string &text, std::vector<Range> &ranges)
 {
     std::size_t number = 0;
@@ -113,13 +113,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     std::string error;
     const std::size_t wrong = read_ranges(text, ranges);
     if (!lab::parse_geoip(text, prefixes, error)) {
-        check(same(prefixes, before), "what is refused leaves nothing behind");
+        check(same(prefixes, before), "a refused file changes nothing");
         const std::string expected = wrong != 0 ? "line " + std::to_string(wrong) + ": " : "no range in it";
         check(error.starts_with(expected), "what is refused names the line, or says that there is none");
-        check(wrong != 0 || ranges.empty(), "what is right is not refused");
+        check(wrong != 0 || ranges.empty(), "a correct text is accepted");
         return 0;
     }
-    check(wrong == 0 && !ranges.empty(), "what is wrong is refused");
+    check(wrong == 0 && !ranges.empty(), "a wrong text is refused");
     check_covered(ranges, prefixes);
     const lab::PrefixTable table(prefixes);
     for (std::size_t i = 0; i < std::min<std::size_t>(ranges.size(), 16); i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Fuzzing of the reader of results: what was added is what the rows say, and what is refused adds nothing.
+// Fuzzing of the reader of results: additions equal the rows, and a refused row adds nothing.
 #include "report/campaign.h"
 
 #include <algorithm>
@@ -35,8 +35,9 @@ Json shown(const Campaign &campaign)
 void check_row(const Json &row)
 {
     for (const char *key : {"reads", "grace_periods", "errors", "near_misses"})
-        check(row.at(key).is_number_integer() && row.at(key) >= 0, "counts are whole numbers"); // -0 is one
-    check(row.at("seconds").is_number() && row.at("seconds").get<double>() >= 0, "a run takes no less than no time");
+        check(row.at(key).is_number_integer() && row.at(key) >= 0,
+              "counts are whole numbers"); // -0 is a whole number too
+    check(row.at("seconds").is_number() && row.at("seconds").get<double>() >= 0, "a run's time is not negative");
     const Json &pipe = row.at("pipe");
     check(pipe.is_array() &&
               std::all_of(pipe.begin(), pipe.end(), [](const Json &n) { return n.is_number_unsigned(); }),
@@ -127,7 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_added(document, campaign);
         const Json once = shown(campaign);
         check(campaign_add(campaign, "FILE", document, error) && campaign.size() == once.size(),
-              "what was added can be added again");
+              "an added report can be added again");
         for (const auto &[name, sum] : campaign)
             check(sum.runs == 2 * once.at(name).at("runs").get<uint64_t>(), "added again, it counts again");
         return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Fuzzing of the reader of torture scenarios: what it took is what the document says, and the rest has its default.
+// Fuzzing of the reader of torture scenarios: it reads the document's keys, and the others keep their defaults.
 #include "torture/scenario.h"
 
 #include <rtrcu/rcu.h>
@@ -50,7 +50,7 @@ constexpr struct {
     {"pause_us", &Scenario::pause_us},
 };
 
-// A scenario as the document that names every key.
+// The scenario as a document that names every key.
 Json shown(const Scenario &scenario)
 {
     static constexpr const char *sections[] = {"short", "mixed", "long"};
@@ -78,7 +78,7 @@ Json defaults()
     return shown(scenario);
 }
 
-// Settings may be written as numbers; the scenario keeps words.
+// Settings may be written as numbers; the scenario keeps them as words.
 void write_as_words(Json &settings)
 {
     for (auto &[name, value] : settings.items())
@@ -103,7 +103,7 @@ void check_accepted(const Json &document, const Scenario &scenario)
     write_as_words(expected["config"]);
     for (Json &settings : expected["reconfigure"])
         write_as_words(settings);
-    check(shown(scenario) == expected, "what was taken is what the document says");
+    check(shown(scenario) == expected, "the accepted scenario equals the document");
 
     check(!scenario.what.empty() && !scenario.ways.empty(), "a scenario says what it is for, and how to wait");
     for (const auto &[name, field] : numbers) {
@@ -124,7 +124,7 @@ void check_refused(const Json &document, const std::string &error)
     check(error.starts_with(prefix), "what is refused names the scenario");
     const std::string reason = error.substr(prefix.size());
     if (document.is_discarded()) {
-        check(reason.starts_with("not JSON: "), "what is no JSON is called so");
+        check(reason.starts_with("not JSON: "), "a text that is not JSON is reported as such");
         return;
     }
     if (!document.is_object()) {
@@ -148,7 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const Json before = shown(scenario);
     std::string error;
     if (!parse_scenario("NAME", text, scenario, error)) {
-        check(shown(scenario) == before && scenario.name.empty(), "what is refused leaves nothing behind");
+        check(shown(scenario) == before && scenario.name.empty(), "a refused file changes nothing");
         check_refused(document, error);
         return 0;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Fuzzing of the counters, read with every size that programs may have: "c8s544b", letters are work, numbers are sizes.
+// Fuzzing of rtrcu_stats() with every struct size that a program may have: in "c8s544b" letters mean work, and numbers
+// sizes.
 #include <rtrcu/rcu.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace
 constexpr std::size_t full_size = sizeof(struct rtrcu_stats), word = sizeof(uint64_t);
 using Words = std::array<uint64_t, full_size / word>;
 
-constexpr int most_steps = 64; // of an input
+constexpr int most_steps = 64; // of one input
 uint64_t queued;               // callbacks of all inputs so far
 
 constexpr std::size_t now_only[] = {offsetof(struct rtrcu_stats, size),
@@ -31,7 +32,7 @@ constexpr std::size_t now_only[] = {offsetof(struct rtrcu_stats, size),
                                     offsetof(struct rtrcu_stats, callback_longest),
                                     offsetof(struct rtrcu_stats, section_longest)};
 
-// Is the word at this place a total, which only grows?
+// Returns whether the word at offset @at is a total, which only grows.
 bool is_total(std::size_t at)
 {
     return std::find(std::begin(now_only), std::end(now_only), at) == std::end(now_only);
@@ -62,7 +63,7 @@ struct rtrcu_stats read_all()
     return stats;
 }
 
-// Memory of the size that the program claims, so that a sanitizer sees what is written behind it.
+// Memory of exactly the size that the program claims, so that a sanitizer detects writes beyond it.
 void read_with(uint64_t size)
 {
     constexpr unsigned char mark = 0x77;
@@ -83,7 +84,7 @@ void read_with(uint64_t size)
     check(filled == (error ? size : std::min(size, full_size)), "the size says what was filled in");
     const std::size_t end = error ? sizeof(filled) : filled;
     check(std::all_of(memory.get() + end, memory.get() + room, [](unsigned char byte) { return byte == mark; }),
-          "nothing is written behind it");
+          "nothing is written beyond it");
     for (std::size_t at = word; !error && at < end; at += word) {
         uint64_t value;
         std::memcpy(&value, memory.get() + at, word);
@@ -120,7 +121,7 @@ void work(char letter)
         return;
     case 'b':
         rcu_barrier();
-        check(read_all().callbacks_backlog == 0, "nothing waits behind a barrier");
+        check(read_all().callbacks_backlog == 0, "nothing waits after a barrier");
         return;
     default:
         return;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Two flavours as programs of liburcu have them, their words in this program: of one a reader is inside, of the other
- * one is online; both stay in the way of a grace period until standard input ends.
- *
- *   thread NAME NUMBER    a thread and its id, as gettid(2) has it
- *   ready                 from here on
- */
+/* Program with two flavours of liburcu, whose words are in the program. In one a thread is inside, in the other a
+ * thread is online; both hold up a grace period until standard input ends. thread NAME NUMBER a thread and its id from
+ * gettid(2) ready printed when all are set up */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +46,7 @@ static void nothing(struct rcu_head *head)
     (void)head;
 }
 
-/* A callback, and one of the barrier, are run by a server that is no more. */
+/* A server runs a callback and a barrier's callback, and is freed. */
 static void use_a_server(void)
 {
     static struct rcu_head head;
@@ -64,7 +61,7 @@ static void use_a_server(void)
 static void *read_nested(void *unused)
 {
     rtrcu_adopt_register(nested);
-    (void)rtrcu_exchange(&self[0].word, generation[0] + 2); /* three deep */
+    (void)rtrcu_exchange(&self[0].word, generation[0] + 2); /* nested three deep */
     say("reader");
     pthread_barrier_wait(&begun);
     pthread_barrier_wait(&end);

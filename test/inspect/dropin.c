@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program of liburcu, as it is: a reader inside its section is in the way of an updater until standard input ends.
- *
- *   thread NAME NUMBER    a thread and its id, as gettid(2) has it
- *   ready                 from here on
- */
+/* Unmodified program of liburcu: a reader inside its section holds up an updater until standard input ends.
+ *  thread NAME NUMBER    a thread and its id from gettid(2)
+ *  ready                 printed when all are set up */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -51,7 +49,7 @@ int main(void)
     call_rcu(&head, nothing);
     puts("ready");
     fflush(stdout);
-    while (read(0, &byte, 1) > 0) /* as long as somebody writes */
+    while (read(0, &byte, 1) > 0) /* until the pipe has no writer */
         ;
     pthread_barrier_wait(&end);
     pthread_join(reader, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Looking into other processes: the block is found however the library came into the program, and tells the truth.
- */
+/* Tests of the inspection of other processes: the block is found however the program is linked, and its values are
+ * right. */
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -39,7 +39,7 @@ const Thread *thread_of(const Domain &domain, int id)
     return nullptr;
 }
 
-/* Until the updater waits; then nothing changes any more. */
+/* Inspect until the updater waits; after that nothing changes. */
 Domain look_when_it_waits(const Subject &subject)
 {
     for (int i = 0; i < 1000; i++) {
@@ -54,11 +54,11 @@ Domain look_when_it_waits(const Subject &subject)
     return {};
 }
 
-class Inside : public testing::TestWithParam<const char *>
+class Inspect : public testing::TestWithParam<const char *>
 {
 };
 
-TEST_P(Inside, TellsWhoIsInTheWay)
+TEST_P(Inspect, ShowsHoldouts)
 {
     Subject subject({GetParam()});
     ASSERT_TRUE(subject.is_ready);
@@ -97,7 +97,7 @@ TEST_P(Inside, TellsWhoIsInTheWay)
     EXPECT_EQ(subject.end(), 0);
 }
 
-TEST_P(Inside, CountsGracePeriodsByTheirLength)
+TEST_P(Inspect, CountsGracePeriodsByDuration)
 {
     Subject subject({GetParam()});
     const Domain domain = look_when_it_waits(subject);
@@ -105,17 +105,17 @@ TEST_P(Inside, CountsGracePeriodsByTheirLength)
     uint64_t counted = 0;
     for (uint64_t count : domain.gp[normal].histogram)
         counted += count;
-    EXPECT_LE(counted, domain.gp[normal].completed) << "those that found nobody have no length";
+    EXPECT_LE(counted, domain.gp[normal].completed) << "grace periods without readers have no duration";
     EXPECT_GT(counted, 0u);
     EXPECT_GT(quantile_ns(domain.gp[normal].histogram, 0.5), 0);
     EXPECT_LE(quantile_ns(domain.gp[normal].histogram, 0.99), 2.0 * static_cast<double>(domain.gp[normal].longest_ns));
     EXPECT_GE(domain.gp[normal].sum_ns, static_cast<uint64_t>(domain.gp[normal].longest_ns));
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Inside, testing::Values(SUBJECTS));
+INSTANTIATE_TEST_SUITE_P(Every, Inspect, testing::Values(SUBJECTS));
 
-/* How long who is inside has been so, where it was built with RTRCU_DEBUG. */
-TEST(InsideSections, AreMeasuredWhereTheProgramSaysWhenTheyBegin)
+/* In code built with RTRCU_DEBUG, an inspection shows how long each reader has been inside. */
+TEST(InspectSections, AreMeasuredInDebugBuildsOfPrograms)
 {
     Subject subject({MEASURED});
     const Domain domain = look_when_it_waits(subject);
@@ -123,15 +123,17 @@ TEST(InsideSections, AreMeasuredWhereTheProgramSaysWhenTheyBegin)
     ASSERT_NE(reader, nullptr) << "the updater does not wait";
     EXPECT_NE(reader->entered, 0u);
     EXPECT_GT(domain.inside_ns(*reader), 0);
-    EXPECT_GE(domain.inside_ns(*reader), domain.at_ns - domain.gp[normal].began_ns) << "it is waited for";
+    EXPECT_GE(domain.inside_ns(*reader), domain.at_ns - domain.gp[normal].began_ns)
+        << "the grace period waits for the section";
     ASSERT_TRUE(domain.longest_section());
-    EXPECT_EQ(domain.longest_section()->ns, domain.inside_ns(*reader)) << "nobody else has been inside for as long";
+    EXPECT_EQ(domain.longest_section()->ns, domain.inside_ns(*reader)) << "the reader's section is the longest";
     EXPECT_EQ(domain.longest_section()->began_at, reader->entered);
-    EXPECT_EQ(domain.inside_ns(*thread_of(domain, subject.threads["a-loop"])), 0) << "by its discipline alone";
+    EXPECT_EQ(domain.inside_ns(*thread_of(domain, subject.threads["a-loop"])), 0)
+        << "the thread is inside by its discipline, and not in a section";
     EXPECT_EQ(subject.end(), 0);
 }
 
-TEST(InsideBusy, CountersRiseWhileItGoesOn)
+TEST(InspectBusy, CountersRiseWhileTheProgramRuns)
 {
     Subject subject({SUBJECT, "rounds"});
     std::vector<Domain> before = look_into(subject.pid);
@@ -141,7 +143,7 @@ TEST(InsideBusy, CountersRiseWhileItGoesOn)
         ASSERT_EQ(now.size(), 1u);
         EXPECT_GE(now[0].invoked, before[0].invoked);
         EXPECT_GE(now[0].queued, now[0].invoked);
-        /* One waits at a time; but a look reads one number after the other, while the program goes on. */
+        /* One callback waits at a time, but the program continues between the reading of two numbers. */
         EXPECT_LE(before[0].queued, now[0].invoked + 1);
         EXPECT_GE(now[0].gp[normal].completed, before[0].gp[normal].completed);
         before = now;
@@ -150,14 +152,14 @@ TEST(InsideBusy, CountersRiseWhileItGoesOn)
     EXPECT_EQ(subject.end(), 0);
 }
 
-TEST(InsideNothing, AProgramWithoutTheLibraryHasNoCopy)
+TEST(InspectWithoutLibrary, NoCopyIsFound)
 {
     Subject subject({"/bin/sh", "-c", "echo ready; read end"});
     ASSERT_TRUE(subject.is_ready);
     EXPECT_TRUE(find_copies(ProcessMemory(subject.pid), mappings_of(subject.pid)).empty());
 }
 
-/* The names of the page's table: what stands in backquotes in the first cell of a row, with a dot. */
+/* The names of the page's table: the texts in backquotes, with a dot, in the first cell of a row. */
 std::set<std::string> names_of_page()
 {
     std::set<std::string> names;
@@ -166,7 +168,7 @@ std::set<std::string> names_of_page()
     bool here = false;
     while (std::getline(page, line)) {
         if (line.rfind("## ", 0) == 0)
-            here = line == "## The names";
+            here = line == "## Names of fields";
         if (!here || line.rfind("| `", 0) != 0)
             continue;
         const std::string cell = line.substr(2, line.find(" | ", 2) - 2);
@@ -179,7 +181,7 @@ std::set<std::string> names_of_page()
     return names;
 }
 
-TEST(InsidePage, HasEveryNameOfTheBlock)
+TEST(InspectPage, HasEveryNameOfTheBlock)
 {
     Subject subject({SUBJECT});
     ProcessMemory memory(subject.pid);
@@ -197,8 +199,8 @@ TEST(InsidePage, HasEveryNameOfTheBlock)
         EXPECT_NE(block->find(name), nullptr) << name << " is on the page and not in the block";
 }
 
-/* Each flavour is a domain, with the readers whose words lie in the program. */
-TEST(InsideAdopted, HasItsReadersAndWhoIsInTheWay)
+/* Each flavour is shown as a domain, with its readers, whose words are in the program. */
+TEST(InspectAdopted, ShowsReadersAndHoldoutsOfAFlavour)
 {
     Subject subject({ADOPTED});
     const int reader = subject.threads.at("reader"), loop = subject.threads.at("loop");
@@ -225,27 +227,60 @@ TEST(InsideAdopted, HasItsReadersAndWhoIsInTheWay)
         EXPECT_GT(domain->gp[normal].began_ns, 0);
         EXPECT_LE(domain->gp[normal].began_ns, domain->at_ns);
         EXPECT_EQ(domain->waited_for(), 1u);
-        EXPECT_EQ(thread_of(*domain, domain == &nested ? loop : reader), nullptr) << "registered with the other alone";
+        EXPECT_EQ(thread_of(*domain, domain == &nested ? loop : reader), nullptr)
+            << "the thread is registered only with the other flavour";
     }
     EXPECT_EQ(thread_of(nested, reader)->nesting, 3u);
     EXPECT_FALSE(thread_of(nested, reader)->is_quiescent_state);
     EXPECT_TRUE(thread_of(online, loop)->is_quiescent_state);
-    EXPECT_EQ(nested.queued, 7u) << "a deferred function too";
-    EXPECT_EQ(nested.invoked, 3u) << "two of them, of which a barrier has one, by a server that is no more";
+    EXPECT_EQ(nested.queued, 7u) << "a deferred function counts too";
+    EXPECT_EQ(nested.invoked, 3u) << "the freed server ran two, one of them a barrier's";
     EXPECT_EQ(online.queued, 0u);
     EXPECT_GT(nested.oldest_age_ns(), 0) << "the age of the oldest callback";
     EXPECT_EQ(online.oldest_age_ns(), 0);
     EXPECT_EQ(nested.pending(), 4u);
     const auto server = std::find_if(nested.threads.begin(), nested.threads.end(),
                                      [](const auto &thread) { return thread.pending() != 0; });
-    ASSERT_NE(server, nested.threads.end()) << "its thread has the callbacks";
+    ASSERT_NE(server, nested.threads.end()) << "the server's thread has the callbacks";
     EXPECT_EQ(server->pending(), 3u);
     EXPECT_EQ(nested.counter("registry.fence_mode"), 1u);
     EXPECT_EQ(online.counter("registry.fence_mode"), 0u);
     EXPECT_EQ(subject.end(), 0);
 }
 
-TEST(InsideHistogram, BucketsMeet)
+TEST(InspectOwn, DomainsOfTheProgramAreShown)
+{
+    Subject subject({OWN});
+    ASSERT_TRUE(subject.is_ready);
+    std::vector<Domain> domains;
+    auto named = [&](const char *name) {
+        return std::find_if(domains.begin(), domains.end(), [&](const Domain &domain) { return domain.name == name; });
+    };
+    for (int i = 0; i < 1000; i++) { /* until the updater waits */
+        domains = look_into(subject.pid);
+        if (named("busy_domain") != domains.end() && named("busy_domain")->gp[normal].waiters == 1)
+            break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+
+    const auto busy = named("busy_domain"), idle = named("idle_domain");
+    ASSERT_NE(busy, domains.end());
+    ASSERT_NE(idle, domains.end());
+    EXPECT_TRUE(busy->gp[normal].running);
+    EXPECT_GT(busy->gp[normal].began_ns, 0);
+    EXPECT_EQ(busy->gp[normal].waiters, 1u);
+    EXPECT_EQ(busy->inside(), 2u);
+    EXPECT_EQ(busy->pending(), 3u);
+    EXPECT_EQ(busy->invoked, 2u) << "one of the two is the barrier's";
+    EXPECT_GT(busy->oldest_age_ns(), 0);
+    EXPECT_EQ(idle->oldest_age_ns(), 0);
+    EXPECT_FALSE(idle->gp[normal].running);
+    EXPECT_EQ(idle->inside(), 0u);
+    EXPECT_EQ(idle->queued, 0u);
+    EXPECT_EQ(subject.end(), 0);
+}
+
+TEST(InspectHistogram, BucketsAreAdjacent)
 {
     EXPECT_EQ(bucket_begin_ns(0), 0);
     EXPECT_EQ(bucket_begin_ns(4), 4);

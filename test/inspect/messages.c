@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program whose mistake the library reports with a stack: a setting that is refused.
- */
+/* Program with a refused setting, which the library reports with a stack. */
 #include <rtrcu/rcu.h>
 
 __attribute__((noinline)) static int configure_wrongly(void)

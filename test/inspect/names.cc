@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Names from other processes: any bytes may be in them, and what is shown of them is one line of valid text.
- */
+/* Tests of names from other processes, which may contain any bytes and are shown as one line of valid text. */
 #include <algorithm>
 #include <string>
 
@@ -29,17 +28,17 @@ TEST(Printable, ControlCharactersAreEscaped)
     EXPECT_EQ(printable("\x1b[31mred"), "\\x1b[31mred");
     EXPECT_EQ(printable("\t\r\x7f"), "\\x09\\x0d\\x7f");
     EXPECT_EQ(printable("nul\0!"s), "nul\\x00!");
-    EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b") << "a control sequence in one character";
+    EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b") << "one character that begins a control sequence";
 }
 
-TEST(Printable, BytesThatAreNoTextAreEscaped)
+TEST(Printable, InvalidBytesAreEscaped)
 {
     EXPECT_EQ(printable("cut \xc3"), "cut \\xc3");
     EXPECT_EQ(printable("cut \xe6\x97!"), "cut \\xe6\\x97!");
     EXPECT_EQ(printable("\xa9 alone"), "\\xa9 alone");
-    EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf") << "longer than it needs to be";
+    EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf") << "an overlong encoding";
     EXPECT_EQ(printable("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");
-    EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a pair";
+    EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "half of a surrogate pair";
     EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80") << "beyond the last character";
     EXPECT_EQ(printable("\xff"), "\\xff");
 }
@@ -51,8 +50,8 @@ const lab::inspect::Process *process_of(const std::vector<lab::inspect::Process>
     return found == all.end() ? nullptr : &*found;
 }
 
-/* A name has 15 bytes: the kernel cuts the second ü in two. */
-TEST(Names, OfAProcessAThreadAndATaskAreShownEscaped)
+/* A name has at most 15 bytes: the kernel cuts the second ü in two. */
+TEST(Names, NamesOfProcessesThreadsAndTasksAreEscaped)
 {
     test::Subject subject({NAMES, "fünfzehn-byteü", "a\x1b[2Jb", "task \xff"});
     lab::inspect::Processes processes({});
@@ -69,14 +68,14 @@ TEST(Names, OfAProcessAThreadAndATaskAreShownEscaped)
     EXPECT_EQ(domain.tasks[0].name, "task \\xff");
 }
 
-/* A process may end between the opening of its files and their reading, which fails then. */
-TEST(Names, AFileThatCannotBeReadIsEmpty)
+/* A process may exit between the opening and the reading of its files; reading then fails. */
+TEST(Names, UnreadableFileIsEmpty)
 {
     EXPECT_EQ(lab::inspect::text_of_file("/proc/self/mem"), ""); // nothing is mapped at address 0
     EXPECT_EQ(lab::inspect::text_of_file("/proc/self/no such file"), "");
 }
 
-TEST(Names, ALineBreakHidesNoProcess)
+TEST(Names, LineBreakInANameDoesNotHideProcesses)
 {
     for (const char *name : {"two\nlines", "\n", ") R 1\n"}) {
         test::Subject subject({NAMES, name, "a\nb", "c\nd"});

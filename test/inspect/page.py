@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Goes through docs/stuck.md: each command is run on the program, and each line that the page shows must come.
+"""Checks docs/stuck.md: runs each command on the program; each line that the page shows must be printed.
 
-usage: page.py ROOT RTRCU STUCK     Numbers and what the kernel's libraries are called may be others.
+usage: page.py ROOT RTRCU STUCK     Numbers, and the names of the C library's functions, may differ.
 """
 
 import os
@@ -14,7 +14,7 @@ import time
 
 
 def blocks(page):
-    """Each command with the lines that the page shows of it."""
+    """Each command with its output lines on the page."""
     with open(page, encoding="utf-8") as file:
         for block in re.findall(r"```console\n\$ (.*?)```", file.read(), re.S):
             command, *lines = block.rstrip("\n").split("\n")
@@ -25,7 +25,9 @@ VARIES = re.compile(r"0x[0-9a-f]+|(?<![\w-])\d[\d,]*(?:\.\d+)?(?: (?:µs|ms|s|mi
 
 
 def pattern(line):
-    """Any number where there is one, any unit of time behind it; any way of the C library to wait."""
+    """Matches any number in place of a number, any unit of time after it, and any function by which the C library
+    waits.
+    """
     at, text = 0, ""
     for match in VARIES.finditer(line.strip()):
         text += re.escape(line.strip()[at : match.start()])
@@ -53,7 +55,7 @@ def run(command, root, rtrcu, pid):
 
 
 def until_all(lines, look):
-    """What is waited for comes in its own time."""
+    """Repeats the command, since the program needs time to reach the state."""
     output = ""
     for _ in range(100):
         output = look()

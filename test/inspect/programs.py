@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`rtrcu top` and `rtrcu who` on programs under way: what they print for people and for programs, and the screen.
+"""`rtrcu top` and `rtrcu who` on running programs: their output for people and for programs, and the screen.
 
-usage: programs.py ROOT RTRCU ADOPTED TRACED DROPIN LIBRARIES NAMES SUBJECT...     The subjects have the library in
-several ways; ADOPTED has liburcu's flavours, TRACED is built with RTRCU_DEBUG; DROPIN is a program of liburcu, for
-which LIBRARIES are; NAMES gives itself the names of its command line.
+usage: programs.py ROOT RTRCU ADOPTED TRACED DROPIN LIBRARIES NAMES SUBJECT...     The subjects have the library linked
+in several ways; ADOPTED has liburcu's flavours, TRACED is built with RTRCU_DEBUG; DROPIN is a program of liburcu, and
+LIBRARIES replace its libraries; NAMES gives itself the names of its command line.
 """
 
 import json
@@ -34,7 +34,7 @@ def expect(condition, what, output=""):
 
 
 def until(look, what):
-    """Programs come to their waits in their own time."""
+    """Repeats @look, since programs need time to reach their waits."""
     for _ in range(300):
         found = look()
         if found:
@@ -77,7 +77,7 @@ def check_json(rtrcu, subject):
 def check_once(rtrcu, subjects):
     text = run(rtrcu, "top", "--once", "--interval", "0.2", "--", *[str(s.pid) for s in subjects])
     for subject in subjects:
-        expect(re.search(rf"^ *{subject.pid} +\S+ +native", text, re.M), f"process {subject.pid} is there", text)
+        expect(re.search(rf"^ *{subject.pid} +\S+ +native", text, re.M), f"process {subject.pid} is listed", text)
     everybody = run(rtrcu, "top", "--once", "--interval", "0.2")
     for subject in subjects:
         expect(re.search(rf"^ *{subject.pid} ", everybody, re.M), f"process {subject.pid} is found", everybody)
@@ -103,7 +103,7 @@ def check_prometheus(rtrcu, busy):
     expect(any(s.labels["kind"] == "expedited" and s.value == 3 for s in completed), "expedited ones", text)
 
 
-# What Prometheus calls otherwise; None: an address, which is no metric.
+# Names that differ in Prometheus; None: an address, which is no metric.
 METRICS = {
     "gp_completed": 'grace_periods_total{kind="normal"}',
     "exp_completed": 'grace_periods_total{kind="expedited"}',
@@ -121,7 +121,7 @@ METRICS = {
 
 
 def names_of_counters(root):
-    """The fields of struct rtrcu_stats behind its size, and how many words each has."""
+    """The fields of struct rtrcu_stats after its size, and the number of words of each."""
     with open(os.path.join(root, "include/rtrcu/config.h"), encoding="utf-8") as file:
         header = file.read()
     buckets = int(re.search(r"define RTRCU_LATENCY_BUCKETS (\d+)", header).group(1))
@@ -141,7 +141,7 @@ def counters_said(root, subject):
 
 
 def metric_of(text, name):
-    """Its value, None: it is not there."""
+    """Its value, None: the metric is missing."""
     wanted = METRICS.get(name, name)
     label = re.search(r"\{(.*)\}", wanted)
     base = re.escape(wanted.split("{")[0])
@@ -151,7 +151,7 @@ def metric_of(text, name):
 
 
 def differences(root, rtrcu, subject):
-    """Where what `rtrcu top` shows is not what the program says of itself."""
+    """The differences between `rtrcu top` and the counters that the program prints."""
     said = counters_said(root, subject)
     row = next(row for row in rows_of(rtrcu, subject.pid) if row["row"] == "domain")
     text = run(rtrcu, "top", "--prometheus", str(subject.pid))
@@ -168,7 +168,7 @@ def differences(root, rtrcu, subject):
 
 
 def check_counters(root, rtrcu, path):
-    """Everything that struct rtrcu_stats has is shown, and says what the program says."""
+    """Every field of struct rtrcu_stats is shown, with the value that the program prints."""
     limits = {"RTRCU_QHIMARK": "20", "RTRCU_QLOWMARK": "10", "RTRCU_QMAX": "200"}
     stuck = Subject(path)
     text = until(
@@ -180,7 +180,7 @@ def check_counters(root, rtrcu, path):
     stuck.end()
     subject = Subject(path, "counters", environment=limits)
     found = [("nothing", 0, 0)]
-    for _ in range(100):  # its driver may still be about to fall asleep
+    for _ in range(100):  # its driver may not have gone to sleep yet
         found = differences(root, rtrcu, subject)
         if not found:
             break
@@ -213,8 +213,8 @@ def check_who(rtrcu, subject):
 
 
 def check_refusals(rtrcu):
-    expect("no process 99999999" in run(rtrcu, "who", "99999999", code=2), "who: nobody")
-    expect("no process 99999999" in run(rtrcu, "top", "--once", "99999999", code=2), "top: nobody")
+    expect("no process 99999999" in run(rtrcu, "who", "99999999", code=2), "who: no process")
+    expect("no process 99999999" in run(rtrcu, "top", "--once", "99999999", code=2), "top: no process")
     expect("core file" in run(rtrcu, "who", __file__, code=2), "who: no core file")
     own = run(rtrcu, "top", "--once", "--interval", "0.2", str(os.getpid()), code=2)
     expect("does not run the library" in own, "top: another program", own)
@@ -307,7 +307,7 @@ def check_adopted(rtrcu, path):
         )
         return rows if say_so and wait else None
 
-    rows = until(both_wait, "both flavours wait for their readers, and say so")
+    rows = until(both_wait, "both flavours wait for their readers, and show it")
     expect(rows["thread", "nested", reader]["nesting"] == 3, "adopted: nesting", rows)
     expect(rows["thread", "online", loop]["online"], "adopted: online", rows)
     row = rows["domain", "nested", None]
@@ -324,7 +324,7 @@ def check_adopted(rtrcu, path):
 
 
 def check_dropin(rtrcu, path, libraries):
-    """A program of liburcu that runs on this library, unmodified."""
+    """An unmodified program of liburcu that runs on this library."""
     subject = Subject(path, environment={"LD_LIBRARY_PATH": libraries})
     reader = subject.threads["a-reader"]
 
@@ -348,7 +348,7 @@ def check_dropin(rtrcu, path, libraries):
 
 
 def check_namespace(rtrcu, path, elsewhere):
-    """In PID and mount namespaces of its own: found by its number outside, its threads too."""
+    """A process in PID and mount namespaces of its own is found by its number outside, with its threads."""
     before = ("unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child")
     if not shutil.which("unshare") or subprocess.run([*before, "true"], check=False, capture_output=True).returncode:
         print("namespaces: not permitted here, not checked")
@@ -373,7 +373,7 @@ def check_namespace(rtrcu, path, elsewhere):
 
 
 def check_versions(rtrcu, archive):
-    """One that is not understood is named, whoever asks."""
+    """An argument that is not understood is named, by any command."""
     with open(archive, "rb") as file:
         program = file.read()
     block = b"rtrcu-in\1\0\0\0"
@@ -404,7 +404,7 @@ def check_names(rtrcu, path):
         expect(name in names, f"top --json: {name}", sorted(map(str, names)))
     text = run(rtrcu, "top", "--prometheus")
     for label in (said, "two\\x0alines"):
-        label = label.replace("\\", "\\\\")  # as that format escapes its own sign
+        label = label.replace("\\", "\\\\")  # the format escapes its own escape character
         expect(f'process="{label}"' in text, f"top --prometheus: {label}", text[:2000])
     text = run(rtrcu, "top", "--once", "--interval", "0.2")
     for line in (rf"^ *{hostile.pid} +{re.escape(said)} +native", rf"^ *{broken.pid} +two\\x0alines +native"):

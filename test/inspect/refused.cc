@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What cannot be looked into: libraries of other versions, files that are cut short, processes that may not be read.
- */
+/* Tests of processes that cannot be inspected: other versions of the library, truncated blocks, missing permissions. */
 #include <cerrno>
 #include <fstream>
 #include <functional>
@@ -54,8 +53,8 @@ std::string refusal_of(const FabricatedBlock &block)
     return "";
 }
 
-/* What is longer than we know it has more at its end, and other names. */
-TEST(InsideVersions, ALaterLibraryOfTheSameVersionIsRead)
+/* A table that is longer than the reader knows has further entries, and other names, at its end. */
+TEST(InspectVersions, BlockOfALaterLibraryWithTheKnownFormatIsRead)
 {
     const FabricatedEntry entries[] = {{"leaf.used", 24, 4, 4, 1, ""}, {"leaf.of_the_future", 800, 8, 8, 1, ""}};
     const uint64_t table[] = {reinterpret_cast<uint64_t>(entries), 2};
@@ -69,10 +68,10 @@ TEST(InsideVersions, ALaterLibraryOfTheSameVersionIsRead)
     ASSERT_NE(read->find("leaf.of_the_future"), nullptr);
     EXPECT_EQ(read->find("leaf.of_the_future")->offset, 800u);
     EXPECT_EQ(read->find("leaf.registered"), nullptr);
-    EXPECT_TRUE(look(ProcessMemory(getpid()), *read).empty()) << "it has no domain";
+    EXPECT_TRUE(look(ProcessMemory(getpid()), *read).empty()) << "the block has no domain";
 }
 
-TEST(InsideVersions, WhatIsCutShortIsRefused)
+TEST(InspectVersions, TruncatedBlockIsRefused)
 {
     FabricatedBlock block;
     block.bytes = 64;
@@ -82,11 +81,11 @@ TEST(InsideVersions, WhatIsCutShortIsRefused)
     EXPECT_NE(refusal_of(block).find("a table with entries of 16 bytes where 48"), std::string::npos);
 }
 
-/* The loader may not have come so far yet: there is nothing to say of it. */
-TEST(InsideVersions, WhatCannotBeReadIsNotThereYet)
+/* The loader may not have initialised the block yet, so it is ignored without a report. */
+TEST(InspectVersions, UnreadableBlockCountsAsNotInitialised)
 {
     FabricatedBlock block;
-    block.table[0] = 8; /* nobody has a page there */
+    block.table[0] = 8; /* not a mapped page */
     EXPECT_FALSE(read_block(&block));
     const uint64_t endless[] = {reinterpret_cast<uint64_t>(&block), UINT64_MAX};
     block.table[0] = reinterpret_cast<uint64_t>(endless);
@@ -97,19 +96,19 @@ TEST(InsideVersions, WhatCannotBeReadIsNotThereYet)
     EXPECT_FALSE(read_block(reinterpret_cast<const void *>(8)));
 }
 
-/* A program with the library in itself, some bytes of which are others. */
+/* A copy of a program, in which one word is changed, @at bytes after the start of the unique string @mark. */
 class Patched
 {
   public:
-    Patched(const std::string &name, const std::string &behind, std::size_t at, uint32_t word)
+    Patched(const std::string &name, const std::string &mark, std::size_t at, uint32_t word)
         : path(testing::TempDir() + "/rtrcu-" + std::to_string(getpid()) + "-" + name)
     {
         static const char *const subjects[] = {SUBJECTS};
         std::ifstream from(subjects[1], std::ios::binary);
         std::string bytes((std::istreambuf_iterator<char>(from)), std::istreambuf_iterator<char>());
-        const std::size_t place = bytes.find(behind);
+        const std::size_t place = bytes.find(mark);
         EXPECT_NE(place, std::string::npos);
-        EXPECT_EQ(bytes.find(behind, place + 1), std::string::npos) << "there is one";
+        EXPECT_EQ(bytes.find(mark, place + 1), std::string::npos) << "the bytes occur once";
         bytes.replace(place + at, sizeof(word), reinterpret_cast<const char *>(&word), sizeof(word));
         std::ofstream(path, std::ios::binary) << bytes;
         chmod(path.c_str(), 0700);
@@ -127,7 +126,7 @@ std::string problem_of(int pid)
     return found.size() == 1 ? found[0].problem : "one process was named";
 }
 
-TEST(InsideVersions, OthersAreRefusedWithWhatIsNeeded)
+TEST(InspectVersions, OtherVersionsAreRefusedWithAdvice)
 {
     using namespace std::string_literals;
     const std::string block = "rtrcu-in\1\0\0\0\x80\0\0\0"s;
@@ -158,7 +157,7 @@ TEST(InsideVersions, OthersAreRefusedWithWhatIsNeeded)
 
 /* ---- refused ---- */
 
-/* What `body` returns in a child. */
+/* Run @body in a child process, and return its result. */
 int in_a_child(const std::function<int()> &body)
 {
     const int pid = fork();
@@ -180,7 +179,7 @@ int says(int pid, const std::string &what)
     return otherwise;
 }
 
-TEST(InsideRefused, ByASeccompFilter)
+TEST(InspectRefused, SeccompFilterIsReported)
 {
     Subject subject({SUBJECT});
     for (const auto &refusal : {std::pair(ENOSYS, "a seccomp filter forbids it here"),
@@ -190,15 +189,15 @@ TEST(InsideRefused, ByASeccompFilter)
             return test::refuse({{SYS_process_vm_readv, error}}) ? says(pid, what) : not_here;
         });
         if (code == not_here)
-            GTEST_SKIP() << "no seccomp filters here";
+            GTEST_SKIP() << "system calls cannot be filtered here";
         EXPECT_EQ(code, as_wanted);
     }
 }
 
-TEST(InsideRefused, OfAnotherUserAndOfOneThatMayNotBeRead)
+TEST(InspectRefused, ProcessesOfOtherUsersAreReported)
 {
     if (geteuid() != 0)
-        GTEST_SKIP() << "cannot become another user";
+        GTEST_SKIP() << "only root can become another user";
     Subject subject({SUBJECT});
     const int pid = subject.pid;
     constexpr unsigned nobody = 65534;
@@ -206,7 +205,7 @@ TEST(InsideRefused, OfAnotherUserAndOfOneThatMayNotBeRead)
                   return setgid(nobody) == 0 && setuid(nobody) == 0 ? says(pid, "belongs to another user") : not_here;
               }),
               as_wanted);
-    /* Who has changed its user is not dumpable, and so is its child. */
+    /* A process that has changed its user is not dumpable, and neither is its child. */
     EXPECT_EQ(in_a_child([&] {
                   int end[2];
                   if (pipe(end) != 0 || setgid(nobody) != 0 || setuid(nobody) != 0)
@@ -225,7 +224,7 @@ TEST(InsideRefused, OfAnotherUserAndOfOneThatMayNotBeRead)
               as_wanted);
 }
 
-TEST(InsideRefused, SaysWhatIsNeeded)
+TEST(InspectRefused, ReportsTheMissingPermission)
 {
     const int nobody = 999999999;
     try {

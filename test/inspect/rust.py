@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`rtrcu top` and `rtrcu who` on a program in Rust, which has a copy of the library in itself.
+"""`rtrcu top` and `rtrcu who` on a program in Rust, which contains a copy of the library.
 
-usage: rust.py ROOT RTRCU FOLDER     FOLDER: where cargo builds.  Exits with 77 where there is no cargo that can.
+usage: rust.py ROOT RTRCU FOLDER     FOLDER: where cargo builds.  Exits with 77 if no suitable cargo is installed.
 """
 
 import json
@@ -45,7 +45,7 @@ fn main() {
 
 
 def build(root, folder):
-    """None: it cannot be had here."""
+    """None: it is not available here."""
     cargo = shutil.which("cargo") or shutil.which(os.path.expanduser("~/.cargo/bin/cargo"))
     if not cargo:
         return None

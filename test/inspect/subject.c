@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program that others look into: a reader, a quiescent-state thread and parked tasks are in the way of an updater.
- *
- * usage: subject [rounds | counters | COUNT]   It says what it knows of itself, a line each, then "ready"; ends with
- * its standard input.  With rounds, updates go on meanwhile, and nobody is in their way.  With a count, it makes so
- * many updates beside a reader, says its counters and ends; with counters, it is quiet then, and says all words of them
- * for each line that it is told.
- */
+/* Program to be inspected: a reader, a quiescent-state thread and parked tasks hold up an updater.
+ * usage: subject [rounds | counters | COUNT]
+ * Prints facts about itself, one per line, then "ready"; exits at the end of its standard input.  With rounds it has no
+ * holdouts, and updates continue.  With counters it prints all counters for each line of its input, and makes no
+ * updates.  With a number it makes that many updates beside a reader, prints its counters and exits. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +142,7 @@ static void park_once(void)
     rcu_task_exit(&task);
 }
 
-/* So many of everything that there is a probe for; a flood in the end. */
+/* Make @count of each event that has a probe, and a flood at the end. */
 static void update_often(int count)
 {
     static struct rcu_head flood[1000];
@@ -167,7 +165,7 @@ static void update_often(int count)
     say_counters();
 }
 
-/* What has happened before anybody looks. */
+/* Events before any inspection. */
 static void prepare(void)
 {
     static struct rcu_head head;
@@ -179,7 +177,7 @@ static void prepare(void)
     rcu_barrier();
 }
 
-/* All that are 64 bits wide, in their order. */
+/* Print all counters, which are 64 bits wide, in their order. */
 static void say_words(void)
 {
     struct rtrcu_stats stats = {.size = sizeof(stats)};
@@ -194,7 +192,7 @@ static void wait_for_end(void (*answer)(void))
 {
     char text[16];
     printf("ready\n");
-    while (read(STDIN_FILENO, text, sizeof(text)) > 0) /* as long as somebody writes */
+    while (read(STDIN_FILENO, text, sizeof(text)) > 0) /* until the pipe has no writer */
         answer();
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The program that the tests look into, with what it has said of itself.
- */
+/* The program that the tests inspect, with the facts that it prints about itself. */
 #ifndef RTRCU_TEST_INSPECT_SUBJECT_H
 #define RTRCU_TEST_INSPECT_SUBJECT_H
 
@@ -16,7 +15,7 @@
 namespace test
 {
 
-/* Under way until its end. */
+/* Runs until end() is called or the object is destroyed. */
 class Subject
 {
   public:
@@ -49,7 +48,7 @@ class Subject
         end();
         fclose(output_);
     }
-    /* Its exit code. */
+    /* Ends the program; returns its exit code. */
     int end()
     {
         int status = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The program that the tests look into."""
+"""The program that the tests inspect."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ class Subject:
                 break
 
     def ask(self):
-        """What it answers to a line."""
+        """Its answer to a line of input."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return self.process.stdout.readline().split()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The commands for gdb on a live process and on its core file, each bpftrace script against the counters, and where no
-probe may stand.
+"""The commands for gdb on a live process and on its core file, each bpftrace script against the counters, and code that
+may have no probe.
 
-usage: tracers.py gdb|bpftrace|costs SUBJECT ROOT     SUBJECT is the shared library for costs.  Exits with 77 where the
-tool is not there or may not be used.
+usage: tracers.py gdb|bpftrace|costs SUBJECT ROOT     SUBJECT is the shared library for costs.  Exits with 77 if the
+tool is not installed or may not be used.
 """
 
 import os
@@ -58,7 +58,7 @@ def run_gdb(path, root):
     subject = Subject(path)
     with tempfile.TemporaryDirectory() as folder:
         core = os.path.join(folder, "core")
-        # The updater comes to wait in its own time.
+        # The updater needs time to reach its wait.
         for _ in range(200):
             live = gdb(["-p", str(subject.pid)], commands)
             if "ptrace" in live and "Operation not permitted" in live:
@@ -73,7 +73,7 @@ def run_gdb(path, root):
 
 
 def check_page(root, probes):
-    """It names each probe, and no other.  Returns how many arguments it says that each has."""
+    """The page names each probe, and no other.  Returns the number of arguments that it gives for each."""
     with open(os.path.join(root, "docs/probes.md"), encoding="utf-8") as file:
         page = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", file.read(), re.M))
     if set(page) != probes:
@@ -85,7 +85,7 @@ def check_page(root, probes):
 
 
 def counters_of(output):
-    """What the program said, and what the maps hold."""
+    """The counters that the program printed, and the contents of the maps."""
     said = {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", output, re.M)}
     maps = {name: int(value) for name, value in re.findall(r"^@(\w+): (\d+)$", output, re.M)}
     reader = re.search(r"^thread a-reader (\d+)$", output, re.M)
@@ -94,7 +94,7 @@ def counters_of(output):
 
 
 def trace(path, script, folder):
-    """The script on the program from its first instruction on, so that nothing is missed."""
+    """Runs the script on the program from its first instruction on, so that no event is missed."""
     with open(script, encoding="utf-8") as file:
         text = file.read().replace("usdt:*:", f"usdt:{path}:")
     copy = os.path.join(folder, os.path.basename(script))
@@ -164,7 +164,7 @@ FAST = ("rtrcu_read_lock", "rtrcu_read_unlock", "rtrcu_quiescent_state", "rtrcu_
 
 
 def run_costs(library, root):
-    """No probe stands on a fast path, and all that the page names are there, with so many arguments."""
+    """No probe is on a fast path, and all probes that the page names exist, with the right number of arguments."""
     if not shutil.which("readelf") or not shutil.which("nm"):
         return SKIPPED
     notes = subprocess.run(["readelf", "-n", library], capture_output=True, text=True, timeout=60, check=True).stdout

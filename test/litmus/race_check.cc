@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The race check of the explorer: an update and a fence publish the accesses before them, and a relaxed store after
-// them publishes nothing more.  A release publishes nothing of what follows it.  The setup is no thread: a read of what
-// the setup wrote publishes nothing of the first thread.
+// Programs for the race check of the explorer.  An update and a fence publish the accesses before them, and a relaxed
+// store after them publishes nothing more.  A release does not publish later accesses.  The setup is no thread: reading
+// a value that the setup wrote synchronizes with no access of the first thread.
 #include "race_check.h"
 
 extern "C" {
@@ -84,14 +84,14 @@ void second()
 } // namespace
 
 const Program kUpdate = {
-    "a plain access behind an update; broken: a relaxed store publishes it", &broken, {writer, reader}, nullptr};
+    "a plain access after an update; broken: a relaxed store publishes it", &broken, {writer, reader}, nullptr};
 const Program kFence = {"a plain access before a fence and a relaxed store; broken: between them",
                         &broken,
                         {fence_and_publish, read_and_fence},
                         nullptr};
 const Program kBehind = {
-    "a plain access before a release; broken: behind it", &broken, {publish_and_write, reader}, nullptr};
-const Program kSetup = {"a plain access behind another; broken: only what was set up is between them",
+    "a plain access before a release; broken: after it", &broken, {publish_and_write, reader}, nullptr};
+const Program kSetup = {"a plain access after another; broken: only the setup is between them",
                         &broken,
                         {write_and_publish, second},
                         prepare};

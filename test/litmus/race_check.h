@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Programs for the explorer's race check: each is free of races, and has one when it is broken.
+// Programs for the explorer's race check: each is free of races, and has one in its broken version.
 #pragma once
 
 namespace race

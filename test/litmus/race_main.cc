@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// rtrcu-race-check: every order of each program of race_check.cc on the explorer's machine.
+// rtrcu-race-check: runs every order of each program of race_check.cc on the explorer's machine.
 #include <fmt/core.h>
 
 #include "machine/world.h"
@@ -22,7 +22,7 @@ void setup()
 
 const sim::Scenario scenario = {"race", "", setup, nullptr, nullptr, 2000};
 
-// Does any order fail?  Preemptions are not bounded.
+// Returns whether any order fails.  Preemptions are not bounded.
 bool fails(const race::Program &program, sim::Model model, bool broken)
 {
     sim::World world({.model = model, .races = true});

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What `tools/mutants --named` makes of how its tests end: seen.py.  Nothing is built or run: a made-up tree has two
-named faults, and here stands how the test of each ends, with the fault and without.  Exit 1 if a case is taken for
-another.
+"""Checks how `tools/mutants --named` judges the results of its tests: seen.py.
+
+Nothing is built or run: a made-up tree has two named faults, and each case says how the test of each ends, with the
+fault and without.  Exit 1 if a case is judged wrongly.
 """
 
 import contextlib
@@ -20,8 +21,8 @@ from mutation import checks, seeded  # noqa: E402
 
 PASSES, FAILS, SKIPPED = None, "exit 1", checks.SKIPPED
 SEEN, MISSED, LOOKED_AT_NOTHING, HIDDEN = (FAILS, PASSES), (PASSES, PASSES), (SKIPPED, SKIPPED), (SKIPPED, PASSES)
-ONCE = ([SKIPPED, FAILS], PASSES)  # of two runs with the fault
-# Of the first fault and the second; whether the check passes; what it prints.
+ONCE = ([SKIPPED, FAILS], PASSES)  # with the fault two runs, without it one
+# Results for the first and the second fault; whether the check passes; its output.
 CASES = {
     "all are seen": (SEEN, SEEN, True, "2 tests fail as they should, 0 skipped"),
     "a test sees nothing": (SEEN, MISSED, False, "api_second Some.Test: passes"),
@@ -50,7 +51,9 @@ class Changed:
 
 
 def outcomes(ends):
-    """As checks.outcome_of(); @ends: program -> how its test ends with the fault, a list for one run each; without."""
+    """Like checks.outcome_of().  @ends: program -> its results with the fault, one for each run; and its result
+    without.
+    """
     runs = {}
 
     def outcome_of(words, environment, _limit):

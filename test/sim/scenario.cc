@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The scenarios' view of the machine.
+// The scenarios' interface to the machine.
 #include "scenario.h"
 
 #include "machine/world.h"
@@ -81,6 +81,16 @@ void step()
 void until(bool (*condition)())
 {
     world()->wait_until(condition);
+}
+
+bool event_is_set(int number)
+{
+    return world()->event_is_set(number);
+}
+
+uint32_t event_edges(int number)
+{
+    return world()->event_edges(number);
 }
 
 void fork()

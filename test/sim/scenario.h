@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What scenarios, and the programs of the race check, call of the simulated machine.
-//
-// They are instrumented like the library, so this header and they hold no templates or inline functions that the engine
-// has too: plain functions and static variables only.  Static variables are put back after each schedule.
+// Calls of the simulated machine for scenarios and for the programs of the race check.
+// Scenarios are instrumented like the library, so neither they nor this header contain templates or inline functions
+// that the engine has too: only plain functions and static variables.  Static variables are restored after each
+// schedule.
 #pragma once
 
 #include <cstddef>
@@ -15,48 +15,52 @@ struct Scenario {
     const char *name;
     const char *what;
     void (*setup)();
-    void (*finish)();    // or null: looks at what the threads have left
-    void (*invariant)(); // or null: looks at memory after every step
+    void (*finish)();    // or null: checks the state that the threads have left
+    void (*invariant)(); // or null: checks memory after every step
     uint64_t step_limit; // a schedule that is longer has failed
 };
 
-// In setup: a thread of the scenario.  Daemons need not end.  Returns its number.
+// In setup: add a thread of the scenario; returns its number.  Daemons need not exit.
 int thread(const char *name, void (*body)());
 int daemon(const char *name, void (*body)());
-// In setup: do something as that thread, without interleaving (to register it, say).
+// In setup: run @f as that thread, without interleaving (to register it, for example).
 void as_thread(int id, void (*f)());
-// In setup: something that happens once, at any moment.
+// In setup: add an event that happens once, at any step.
 void event(const char *name, void (*f)());
-// A signal that reaches the thread at any moment from now on.
+// Send a signal that is delivered to the thread at any later step.
 void signal(int id, void (*handler)());
-// In setup: timed waits never end by themselves, so that a lost wake-up is a dead end rather than a delay.
+// In setup: timed waits never end by themselves, so that a lost wake-up is a deadlock and not a delay.
 void no_timeouts();
-// In setup: so many timed waits may end while others could go on.
+// In setup: so many timed waits may end while other threads could continue.
 void early_timeouts(uint32_t count);
 // The kernel refuses heavy fences from now on.
 void refuse_fences(bool membarrier, bool visit);
 
-// What a machine may run out of.
+// Resources of which a machine may run out.
 enum Resource : unsigned { kMalloc = 1, kPages = 2, kThreads = 4, kExitHooks = 8 };
-// In setup: so many calls for these may fail, at any moment.
+// In setup: so many calls for these resources may fail, at any step.
 void may_fail(unsigned resources, uint32_t count);
-// What malloc() has given and free() has not taken back; the same of pages.
+// The number of blocks from malloc() that have not been freed, and of pages.
 size_t live_allocations();
 size_t live_pages();
 
-// Others may go first.
+// Let other threads run first.
 void step();
-// Wait for something that is not the library's business to signal.  It orders nothing: what the other thread did before
-// is known by an acquire of the program's own, behind this.
+// Wait for a condition that the library does not signal.  It orders nothing: to synchronize with the other thread, the
+// program needs an acquire of its own after this.
 void until(bool (*condition)());
-// The calling thread forks, and goes on as the only one of the child.
+// Whether the descriptor's event is set, which a level-triggered loop sees, and how often it was set, which an
+// edge-triggered one sees.
+bool event_is_set(int number);
+uint32_t event_edges(int number);
+// The calling thread forks, and continues as the only thread of the child.
 void fork();
-// Has what malloc() gave been freed, and does the caller come after that?
+// Returns whether memory from malloc() has been freed, and the free happens before the caller.
 bool is_freed(const void *memory);
-// Break off the schedule as failed.
+// If @condition is false, end the schedule as failed.
 void expect(bool condition, const char *text);
 
-// How many timeouts this schedule needed.
+// The number of timeouts that this schedule needed.
 uint32_t timeouts();
 
 } // namespace sim

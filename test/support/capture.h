@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the library writes to standard error while an object of this class lives.
- */
+/* Capture of the library's output to standard error, while an object lives. */
 #ifndef RTRCU_TEST_SUPPORT_CAPTURE_H
 #define RTRCU_TEST_SUPPORT_CAPTURE_H
 

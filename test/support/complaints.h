@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the library says while an object of this class lives, as if no mistake had been made before in this process: of
- * those that are repeated only the first are said.
- */
+/* Capture of the library's messages while an object lives, with the counts of limited messages reset. */
 #ifndef RTRCU_TEST_SUPPORT_COMPLAINTS_H
 #define RTRCU_TEST_SUPPORT_COMPLAINTS_H
 

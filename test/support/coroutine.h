@@ -9,7 +9,7 @@
 namespace test
 {
 
-/* A coroutine that begins at once and that nobody waits for; its frame goes when it ends. */
+/* A coroutine that begins immediately and is not awaited; its frame is freed when it ends. */
 struct Job {
     struct promise_type {
         Job get_return_object() noexcept

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The rooms that wait, wake and make threads, with all that they need, apart from the process's own.  Threads that a
- * test has them make outlive the test, so such a test keeps them.
- */
+/* Fixture with the data of the rooms that wait, wake and create threads, separate from the process's own.  Threads that
+ * a test creates outlive it, so such a test keeps the data. */
 #ifndef RTRCU_TEST_SUPPORT_DRIVING_H
 #define RTRCU_TEST_SUPPORT_DRIVING_H
 
@@ -24,7 +23,7 @@ class DriveWorld : public testing::Test
         std::deque<rcu_head> heads;
         rtrcu_config others[2] = {};
     };
-    static inline auto &all_kept_ = *new std::vector<Apart *>; /* for the search for leaks */
+    static inline auto &all_kept_ = *new std::vector<Apart *>; /* keeps it reachable for the leak check */
     Apart *apart_ = new Apart;
     bool kept_ = false;
 
@@ -32,7 +31,7 @@ class DriveWorld : public testing::Test
     test::World &world_ = apart_->world;
     config &room_ = apart_->room;
     rtrcu_config &config_ = room_.first;
-    rtrcu_config (&others_)[2] = apart_->others; /* that a test may put into force */
+    rtrcu_config (&others_)[2] = apart_->others; /* settings that a test may apply */
     callback *cb_ = apart_->callbacks.get();
     struct domain_drive *drive_ = apart_->drive.get();
     struct gp_state *normal_ = turn_gp_state(&drive_->turn, GP_NORMAL);
@@ -54,7 +53,7 @@ class DriveWorld : public testing::Test
         watch_init(&apart_->watch, &room_, world_.gp(), cb_);
         api_drive_init(drive_, &room_, world_.gp(), cb_, &apart_->watch);
     }
-    /* Its threads go on behind the test. */
+    /* Keep the data after the test, for its threads. */
     void keep()
     {
         kept_ = true;
@@ -67,7 +66,7 @@ class DriveWorld : public testing::Test
             callback_enqueue(cb_, record, &apart_->heads.back(), func);
         }
     }
-    /* Queue callbacks, which stay with their owner when they are ready. */
+    /* Queue and collect callbacks that stay with their owner when they are ready. */
     void queue_and_collect(reader_record *record, int count = 1)
     {
         queue(record, count);
@@ -79,7 +78,7 @@ class DriveWorld : public testing::Test
         stepper.begin_and_scan();
         stepper.end();
     }
-    /* Callbacks that wait in the queue of @record for nothing but to be run. */
+    /* Add ready callbacks to the queue of @record. */
     void make_ready(
         reader_record *record, int count, rcu_callback_t func = [](rcu_head *) {})
     {
@@ -93,7 +92,7 @@ class DriveWorld : public testing::Test
         callback_queues_unlock(record->leaf);
         ASSERT_TRUE(callback_has_ready(record));
     }
-    /* Daemon 0 is given the queue of @record, whose callback says when it has begun, waits, and ends the thread. */
+    /* Pass the queue of @record to daemon 0; its callback sets @began, waits for @may_end, and ends the thread. */
     void give_until_the_daemon_ends(reader_record *record, std::atomic<bool> &began, std::atomic<bool> &may_end)
     {
         EXPECT_TRUE(
@@ -111,12 +110,12 @@ class DriveWorld : public testing::Test
     {
         api_drive_after_fork_child(drive_, old_thread_id);
     }
-    /* A look at what a lock guards that the test must not take. */
+    /* Read a value guarded by a lock that the test must not take. */
     __attribute__((noinline, no_sanitize("thread"))) static uint32_t peek(const uint32_t *guarded)
     {
         return *static_cast<const volatile uint32_t *>(guarded);
     }
-    /* A real-time priority may be had, and given up again. */
+    /* Returns whether a thread may set and drop a real-time priority. */
     static bool real_time_allowed()
     {
         bool allowed = false;

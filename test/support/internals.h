@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The library's rooms as seen from unit tests, and small readers, grace periods and records made by hand.
- */
+/* Helpers of unit tests: a registry and a grace-period machine of their own, made-up records, grace periods in
+ * steps. */
 #ifndef RTRCU_TEST_SUPPORT_INTERNALS_H
 #define RTRCU_TEST_SUPPORT_INTERNALS_H
 
@@ -26,7 +26,7 @@ struct Freer {
     }
 };
 
-/* Zeroed and aligned, as the library's own static memory is. */
+/* Zeroed and aligned like the library's own static memory. */
 template <typename T> std::unique_ptr<T, Freer> zeroed()
 {
     void *memory = aligned_alloc(alignof(T), (sizeof(T) + alignof(T) - 1) / alignof(T) * alignof(T));
@@ -34,7 +34,7 @@ template <typename T> std::unique_ptr<T, Freer> zeroed()
     return std::unique_ptr<T, Freer>(static_cast<T *>(memory));
 }
 
-/* Register @self, and take the flag back as its first slow path would. */
+/* Register @self, and clear its flag as its first slow path would. */
 inline void publish(reader_registry *registry, reader_record *record, rtrcu_thread *self)
 {
     reader_publish(registry, record, self);
@@ -42,7 +42,7 @@ inline void publish(reader_registry *registry, reader_record *record, rtrcu_thre
         rtrcu_word_disarm(self);
 }
 
-/* The record's thread leaves, and every room lets its slot go that may. */
+/* Withdraw @record, as at its thread's exit, and release its slot for the rooms that have nothing of it. */
 inline void withdraw(reader_registry *registry, reader_record *record)
 {
     reader_lock(record->leaf);
@@ -52,7 +52,7 @@ inline void withdraw(reader_registry *registry, reader_record *record)
     serve_release_slot(record);
 }
 
-/* @room lets every slot go whose thread is gone, as in a fork's child. */
+/* Release for @room every slot whose thread has exited, as in a fork's child. */
 inline void let_go(reader_registry *registry, reader_room room)
 {
     for (reader_leaf *leaf = nullptr; (leaf = reader_next_leaf(registry, leaf));) {
@@ -64,7 +64,7 @@ inline void let_go(reader_registry *registry, reader_room room)
     }
 }
 
-/* A registry and a grace-period machine apart from the process's own. */
+/* A registry and a grace-period machine, separate from the process's own. */
 class World
 {
     std::unique_ptr<reader_registry, Freer> registry_ = zeroed<reader_registry>();
@@ -78,7 +78,7 @@ class World
         reader_registry_init(registry(), &rtrcu_domain.registry.plan, first_leaf_.get());
         gp_init(gp(), registry());
     }
-    /* Pages of grown leaves stay, as they do in the library: a process that ends gives them back. */
+    /* Leaves are never freed, as in the library. */
     reader_registry *registry()
     {
         return registry_.get();
@@ -87,7 +87,7 @@ class World
     {
         return gp_.get();
     }
-    /* A registered record whose owner is not a thread but a word that the test sets. */
+    /* A registered record without a thread; its word is set by the test, at first to @inside. */
     reader_record *craft(uint32_t inside)
     {
         reader_record *record = reader_slot_take(registry());
@@ -101,7 +101,7 @@ class World
     {
         rtrcu_store_relaxed(&record->self->word, (rtrcu_load_relaxed(&record->self->word) & 0xff000000u) | inside);
     }
-    /* Make the next slot that of a new leaf, so that trees get high without a record for every slot. */
+    /* Mark all slots of the last leaf as used, so that the next slot is in a new leaf. */
     void fill_last_leaf()
     {
         reader_leaf_at(registry(), reader_leaf_count(registry()) - 1)->used = UINT32_MAX;
@@ -112,7 +112,7 @@ class World
     }
 };
 
-/* One grace period of @gp, turned step by step by the test. */
+/* One grace period of @gp, advanced step by step by the test. */
 class GpStepper
 {
     struct gp *gp_;
@@ -131,7 +131,7 @@ class GpStepper
     GpStepper(const GpStepper &) = delete;
     GpStepper &operator=(const GpStepper &) = delete;
 
-    /* True if the scan found a reader inside. */
+    /* Returns true if the scan found a reader inside. */
     bool begin_and_scan(int64_t now = 1000)
     {
         gp_begin(gp_, kind_, now);
@@ -142,7 +142,7 @@ class GpStepper
     {
         return gp_poll(gp_, kind_, arm, &actions_);
     }
-    /* What polling left to be done for the other kind. */
+    /* The actions that polls left to the caller. */
     gp_actions actions() const
     {
         return actions_;

@@ -8,7 +8,7 @@ endif()
 find_package(CLI11 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-include(${CMAKE_SOURCE_DIR}/lab/library.cmake)
+include(${PROJECT_SOURCE_DIR}/lab/library.cmake)
 file(GLOB rooms CONFIGURE_DEPENDS ${LAB_FOLDER}/torture/*.cc ${LAB_FOLDER}/machine/*.cc ${LAB_FOLDER}/measure/*.cc)
 set(files command/common.cc command/parser.cc command/torture.cc report/campaign.cc report/document.cc report/row.cc
           report/table.cc report/verdict.cc workload/loadfile.cc workload/prefixes.cc)

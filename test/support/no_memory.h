@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* For a while neither malloc() nor the kernel has memory.  Not under a sanitizer, whose allocator ends the program.
- */
+/* A scope in which neither malloc() nor the kernel has memory.  Sanitizers' allocators would end the program. */
 #ifndef RTRCU_TEST_SUPPORT_NO_MEMORY_H
 #define RTRCU_TEST_SUPPORT_NO_MEMORY_H
 
@@ -50,7 +49,7 @@ class NoMemory
     NoMemory(const NoMemory &) = delete;
     NoMemory &operator=(const NoMemory &) = delete;
 
-    /* The kernel has so much, in whole pages. */
+    /* Let the kernel provide @bytes more, in whole pages. */
     void leave(size_t bytes) const
     {
         char text[32] = {};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tests of the records of one registry: their flags, and threads that are its readers.
- */
+/* Fixture of tests of records: a registry of their own, flags of records, and threads as its readers. */
 #ifndef RTRCU_TEST_SUPPORT_RECORDS_H
 #define RTRCU_TEST_SUPPORT_RECORDS_H
 
@@ -30,7 +29,7 @@ class Records : public testing::Test
         reader_unlock(record->leaf);
         return armed;
     }
-    /* The calling thread as a reader of this registry, for as long as @body takes. */
+    /* Run @body while the calling thread is a reader of this registry. */
     template <typename Body> void as_thread(Body body)
     {
         std::thread([&] {

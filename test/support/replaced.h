@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What readers look at while updaters replace it: an object that says whether its time is over.
- *
- * An object that was replaced is poisoned behind its grace period, and its memory is not used again before thousands of
- * others were, and then under another serial number; never before, however long its updater is kept from its CPU with
- * it.  So a reader that holds one too long finds out, where a freed object would come back from the allocator as good
- * as new.  Sections are long enough for an updater that does not wait to be back in time, and they count how often the
- * object was replaced under them: a test goes on until that has happened, since otherwise it could not fail.
+/* An object that updaters replace while readers read it, and that detects reads after its grace period.
+ * After its grace period a replaced object is poisoned, and reused only after thousands of others, with another serial
+ * number.  So a reader that holds it too long sees the change.  A section lasts long enough for an updater that wrongly
+ * does not wait.  A test continues until the object has been replaced during sections, since only then it can fail.
  */
 #ifndef RTRCU_TEST_SUPPORT_REPLACED_H
 #define RTRCU_TEST_SUPPORT_REPLACED_H
@@ -30,8 +27,7 @@ namespace test
 class Replaced
 {
   public:
-    /* 0: poisoned, or not used yet.  The plain copy is for the race detector, which sees no missing order between
-     * atomic accesses. */
+    /* The serial number is 0 in an object that is poisoned or unused.  The race detector checks the plain copy. */
     struct Object {
         std::atomic<uint64_t> serial{0};
         uint64_t copy = 0;
@@ -55,7 +51,7 @@ class Replaced
 
     Object *make()
     {
-        for (;;) { /* beyond those that updaters have in their hands */
+        for (;;) { /* skips objects in use */
             uint64_t serial = made_.fetch_add(1) + 1, unused = 0;
             Object *fresh = &all_[serial % objects];
             if (!fresh->serial.compare_exchange_strong(unused, serial, std::memory_order_acquire))
@@ -77,7 +73,7 @@ class Replaced
         const Object *object = rcu_dereference(current_);
         return {object, object->serial.load(std::memory_order_relaxed)};
     }
-    /* Still inside the section of see(): the object must be what it was. */
+    /* In the section of see(): check that the object is unchanged. */
     void check(const Seen &seen)
     {
         spanned_ += !is_current(seen);
@@ -86,8 +82,8 @@ class Replaced
         bad_ += !same;
         looks_++;
     }
-    /* See, stay for a while, check.  Where the object is replaced meanwhile, the updater gets its chance to come back
-     * too soon.  @spins: for how long to stay where it is not. */
+    /* Read the object, spin for @spins rounds, check it. If the object is replaced meanwhile, spin longer, so that an
+     * updater that wrongly does not wait can return. */
     void look(int spins = 200)
     {
         Seen seen = see();
@@ -112,7 +108,7 @@ class Replaced
         Object *old = rcu_xchg_pointer(&current_, make());
         return {old, old->serial.load(std::memory_order_relaxed)};
     }
-    /* Behind a grace period; nobody may look at it any more. */
+    /* Called after a grace period; no reader may access the object any more. */
     void retire(const Taken &old)
     {
         old.object->copy = 0;
@@ -128,7 +124,8 @@ class Replaced
     {
         replace(synchronize_rcu);
     }
-    /* At least @times, and until @spans sections have found that they outlived what they saw.  False: they do not. */
+    /* Replace the object at least @times times, and until @spans sections have outlived the object that they read.
+     * Returns false if time runs out. */
     template <typename Wait> bool replace_until_spanned(long times, long spans, Wait wait)
     {
         long until = spanned_ + spans;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sandboxes for tests: system calls that the kernel refuses from now on, to all threads of the process or to one.
- */
+/* Sandboxes for tests: system calls that the kernel refuses from now on, for all threads of the process or for one. */
 #ifndef RTRCU_TEST_SUPPORT_SANDBOX_H
 #define RTRCU_TEST_SUPPORT_SANDBOX_H
 
@@ -18,19 +17,19 @@
 namespace test
 {
 
-/* Error of a call that raises SIGSYS instead: the program's handler answers for it. */
+/* The error of a call that raises SIGSYS instead: the program's handler supplies its result. */
 constexpr int TRAPPED = 0;
 
-/* One rule: @call fails with @error; if @operations is not empty, only where its second argument, without the bits
- * that say private and by which clock, is one of them. */
+/* One rule: @call fails with @error.  If @operations is not empty, only if its second argument is one of them, ignoring
+ * the bits for "private" and for the clock. */
 struct Refusal {
     long call;
     int error;
     std::vector<int> operations = {};
 };
 
-/* To @whom, all threads or (0) the calling one alone.  False if there is no such sandbox here. */
-inline bool refuse(const std::vector<Refusal> &refusals, unsigned whom = SECCOMP_FILTER_FLAG_TSYNC)
+/* Apply @refusals to all threads, or with @scope 0 only to the calling one.  Returns false if filters are refused. */
+inline bool refuse(const std::vector<Refusal> &refusals, unsigned scope = SECCOMP_FILTER_FLAG_TSYNC)
 {
     constexpr unsigned flags = FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME;
     auto load = [](size_t offset) {
@@ -59,7 +58,7 @@ inline bool refuse(const std::vector<Refusal> &refusals, unsigned whom = SECCOMP
     filter.push_back(answer(SECCOMP_RET_ALLOW));
     struct sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, whom, &program) == 0;
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, scope, &program) == 0;
 }
 
 } // namespace test

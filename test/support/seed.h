@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Random tests print their seed, and RTRCU_TEST_SEED replays it.
- */
+/* The seed of random tests, which print it; RTRCU_TEST_SEED replays it. */
 #ifndef RTRCU_TEST_SUPPORT_SEED_H
 #define RTRCU_TEST_SUPPORT_SEED_H
 

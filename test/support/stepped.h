@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A handler behind every instruction of the calling thread, by the processor's trap flag; x86-64.
- */
+/* A signal handler after every instruction of the calling thread, by the trap flag of x86-64. */
 #ifndef RTRCU_TEST_SUPPORT_STEPPED_H
 #define RTRCU_TEST_SUPPORT_STEPPED_H
 
@@ -12,7 +11,7 @@
 namespace test
 {
 
-/* Whom the traps call, for as long as this is there. */
+/* Sets the function that the traps call while this object lives. */
 class SteppedBy
 {
     struct sigaction saved_;
@@ -32,7 +31,7 @@ class SteppedBy
     SteppedBy(const SteppedBy &) = delete;
     SteppedBy &operator=(const SteppedBy &) = delete;
 
-    /* The flag stops behind each instruction that follows. */
+    /* From here on each instruction is followed by a trap. */
     __attribute__((always_inline)) static void begin()
     {
         __asm__ __volatile__("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
@@ -41,14 +40,14 @@ class SteppedBy
     {
         __asm__ __volatile__("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
     }
-    /* In the handler, whose third argument @context is: this trap is the last. */
+    /* In the handler, whose third argument is @context: make this trap the last. */
     static void end_behind(void *context)
     {
         constexpr long trap_flag = 0x100;
         static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
     }
-    /* In the handler, when @left traps are to come: is this the one that counts?  It is the last, and so is one that
-     * comes @too_late. */
+    /* In the handler: count @left down, and return whether this is the chosen trap. No trap follows the chosen one, or
+     * one that is @too_late. */
     static bool comes_to(volatile long &left, bool too_late, void *context)
     {
         left = left - 1;

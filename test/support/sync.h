@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Handshakes between threads of a test: steps that are reached and waited for, and conditions that become true.
- *
- * No test sleeps to synchronise: it waits for a step, or polls a condition that the other side must make true.  One
- * that does not come true within the limit is a failure of the test, never a reason to go on.
- */
+/* Synchronisation of a test's threads: steps that one thread reaches and another waits for, and polled conditions.
+ * Tests do not sleep to synchronise.  A condition that does not become true in time fails the test. */
 #ifndef RTRCU_TEST_SUPPORT_SYNC_H
 #define RTRCU_TEST_SUPPORT_SYNC_H
 
@@ -35,7 +32,7 @@ class Steps
             ;
         at_.notify_all();
     }
-    /* One more of several threads has come here. */
+    /* Raise the counter by one, for one of several threads. */
     void arrive()
     {
         at_.fetch_add(1);
@@ -52,11 +49,11 @@ class Steps
     }
 };
 
-/* Far above what any correct run needs, below the time limit of the test driver. */
+/* Far longer than a correct run needs, and below the time limit of ctest. */
 constexpr std::chrono::seconds patience{60};
 
-/* Poll until @condition holds.  False if it does not in a minute.  A real-time thread leaves its CPU to others between
- * two looks: they may be what it waits for. */
+/* Poll until @condition holds, and return true; false after a minute.  Between polls a real-time thread sleeps, so that
+ * other threads can use its CPU. */
 template <typename Condition> bool eventually(Condition condition)
 {
     auto until = std::chrono::steady_clock::now() + patience;
@@ -71,7 +68,7 @@ template <typename Condition> bool eventually(Condition condition)
     return true;
 }
 
-/* Does a thread of this process sleep, as the kernel says? */
+/* Returns whether the kernel reports a thread of this process as sleeping. */
 inline bool is_asleep(pid_t thread)
 {
     std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
@@ -80,7 +77,7 @@ inline bool is_asleep(pid_t thread)
     return text.find(") S ") != std::string::npos;
 }
 
-/* Does a thread of that name sleep?  A new thread has its own name before it does its work. */
+/* Returns whether a thread of that name sleeps.  A new thread has its own name before it works. */
 inline bool a_thread_sleeps(const std::string &name)
 {
     for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -92,7 +89,7 @@ inline bool a_thread_sleeps(const std::string &name)
     return false;
 }
 
-/* Another thread that does what the test says, one thing after the other: run() returns when it is done. */
+/* Another thread that runs the test's tasks one after the other; run() returns when the task is done. */
 class Worker
 {
     std::function<void()> task_;
@@ -123,7 +120,7 @@ class Worker
     Worker(const Worker &) = delete;
     Worker &operator=(const Worker &) = delete;
 
-    /* Begin @task; wait() for its end. */
+    /* Begin @task; wait() waits for its end. */
     void start(std::function<void()> task)
     {
         task_ = std::move(task);
@@ -144,7 +141,7 @@ class Worker
         start(std::move(task));
         wait();
     }
-    /* The thread ends, and is gone on return. */
+    /* End the thread; on return it has exited. */
     void finish()
     {
         if (!thread_.joinable())

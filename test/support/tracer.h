@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A child that goes on one instruction at a time, and gets a signal behind any of them.
- */
+/* A tracer that steps a child through its code, and sends it a signal after any instruction. */
 #ifndef RTRCU_TEST_SUPPORT_TRACER_H
 #define RTRCU_TEST_SUPPORT_TRACER_H
 
@@ -22,13 +21,13 @@ template <typename T> T *shared_with_children()
     return memory == MAP_FAILED ? nullptr : static_cast<T *>(memory);
 }
 
-/* In the child: the parent traces it, who finds it stopped. */
+/* In the child: stop, and let the parent trace it. */
 inline bool is_to_be_traced()
 {
     return ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0;
 }
 
-/* @inside is set by the child while it executes what is looked at, and begins each round with SIGSTOP. */
+/* The traced child sets @inside while it executes the code under test, and begins each round with SIGSTOP. */
 class Tracer
 {
     pid_t pid_;
@@ -52,7 +51,7 @@ class Tracer
     {
         return ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) == 0 && wait_for(SIGTRAP);
     }
-    /* Into the scenario, then @steps further.  The number of steps taken inside. */
+    /* Step into the scenario, then @steps further.  Returns the number of steps taken inside. */
     long step_into(long steps)
     {
         while (!*inside_) {
@@ -71,9 +70,9 @@ class Tracer
         if (syscall(SYS_tgkill, pid_, pid_, SIGUSR1) != 0)
             return false;
         ptrace(PTRACE_CONT, pid_, nullptr, nullptr);
-        return wait_for(SIGUSR1); /* it is about to be delivered; later, if it is blocked there */
+        return wait_for(SIGUSR1); /* at the delivery of the signal, which may be blocked until later */
     }
-    /* A variable of the child, of four bytes. */
+    /* The value of a variable of the child, of four bytes. */
     template <typename T> T value_of(const T *variable)
     {
         static_assert(sizeof(T) == 4);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The tables of transitions that headers tell, held against what the code does.
- *
- * A table begins below a line that names it with the columns `before`, `transition` and `after`, and ends with the next
- * empty line of the comment.  `any` stands for every state before; several states after are alternatives.
- */
+/* Comparison of transitions with the tables in the comments of headers.
+ * A table begins after a line with the columns `before`, `transition` and `after`, and ends with the next empty line of
+ * the comment.  `any` means every state before; several states after are alternatives. */
 #ifndef RTRCU_TEST_SUPPORT_TRANSITIONS_H
 #define RTRCU_TEST_SUPPORT_TRANSITIONS_H
 
@@ -39,7 +37,7 @@ class Transitions
     }
 
   public:
-    /* The table of @header, a path below the root, whose head line begins with @what. */
+    /* Reads the table of @header, a path below the root, whose head line begins with @what. */
     Transitions(const std::string &header, const std::string &what) : header_(header)
     {
         const char *root = getenv("RTRCU_TEST_ROOT");
@@ -54,10 +52,10 @@ class Transitions
                 read_row(line);
             inside = inside || is_head;
         }
-        EXPECT_FALSE(told_.empty()) << header << " tells no table of " << what;
+        EXPECT_FALSE(told_.empty()) << header << " has no table with the column " << what;
     }
 
-    /* @transition has led from @before to @after. */
+    /* Record that @transition led from @before to @after. */
     void saw(const std::string &before, const std::string &transition, const std::string &after)
     {
         for (const std::string &from : {before, std::string("any")}) {
@@ -66,15 +64,15 @@ class Transitions
                 return;
             }
         }
-        ADD_FAILURE() << header_ << " does not tell that " << transition << " leads from " << before << " to " << after;
+        ADD_FAILURE() << header_ << ": the table lacks " << transition << " from " << before << " to " << after;
     }
-    /* Everything that is told has been seen. */
+    /* Expect that every row of the table has been seen. */
     void all_seen() const
     {
         for (const Row &row : told_) {
             const auto &[before, transition, after] = row;
             EXPECT_TRUE(seen_.count(row))
-                << header_ << " tells what was not seen: " << transition << " from " << before << " to " << after;
+                << header_ << ": the test did not make " << transition << " from " << before << " to " << after;
         }
     }
 };

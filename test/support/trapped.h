@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One system call of the calling thread that the test answers instead of the kernel: so it looks at what is there at
- * that very moment, or changes it.
- */
+/* A system call of the calling thread that a function of the test answers instead of the kernel, to inspect or change
+ * the state at that point. */
 #ifndef RTRCU_TEST_SUPPORT_TRAPPED_H
 #define RTRCU_TEST_SUPPORT_TRAPPED_H
 
@@ -20,9 +19,9 @@
 namespace test
 {
 
-/* What threads that an earlier test left behind look at, too. */
+/* Atomic, since threads left by an earlier test read it too. */
 inline std::atomic<long (*)()> answer_of_test;
-inline std::atomic<unsigned long> second_argument, third_argument, fourth_argument; /* of the call that is answered */
+inline std::atomic<unsigned long> second_argument, third_argument, fourth_argument; /* arguments of the answered call */
 
 inline void answer_trapped(int, siginfo_t *, void *context)
 {
@@ -32,16 +31,18 @@ inline void answer_trapped(int, siginfo_t *, void *context)
     third_argument = static_cast<unsigned long>(machine.gregs[REG_RDX]);
     fourth_argument = static_cast<unsigned long>(machine.gregs[REG_R10]);
     machine.gregs[REG_RAX] = answer_of_test.load()();
-#else
+#elif defined(__aarch64__)
     second_argument = machine.regs[1];
     third_argument = machine.regs[2];
     fourth_argument = machine.regs[3];
     machine.regs[0] = static_cast<unsigned long>(answer_of_test.load()());
+#else
+    (void)machine; // on other processors these tests run under qemu, which traps nothing
 #endif
 }
 
-/* From now on @answer answers @call of the calling thread, which has no other use, and of threads that it makes; where
- * the first argument is @about alone, if that is not NULL.  False if that cannot be had here. */
+/* From now on @answer answers @call of the calling thread and of threads that it creates; if @about is not NULL, only
+ * calls with that first argument.  @answer must not make that call.  Returns false if calls cannot be trapped here. */
 inline bool trap(long call, const void *about, long (*answer)())
 {
     struct sigaction action = {};

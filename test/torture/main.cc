@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The torture as a program of its own, for variants without the lab and for mutants of the library.
+// The torture test as a program, for variants without the lab and for mutants of the library.
 #include <rtrcu/rcu.h>
 
 #include "command/command.h"

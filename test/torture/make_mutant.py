@@ -8,6 +8,9 @@ A spec has lines `key: value` and edits:
     compile: gp/cookie.c        files that include a changed header, to be compiled anew (optional)
     killed: unit_gp Gp.A        in test/mutants: the unit test that fails, in place of a scenario
     says: gp_begin: #ifdef FOO  in test/litmus/arm/faults: words of what the orderings' checker prints, in place of one
+    found: cookie sc random 400 in test/explore: scenario, memory, strategy, and schedules within which it is found
+    missed: ...                 in test/explore: where it is not found
+    layout: two_words           in test/explore: the reader word of aarch64
     --- find
     text that stands in the file exactly once
     --- replace
@@ -20,7 +23,7 @@ Anything else than exactly one place is an error: the mutant no longer breaks wh
 import pathlib
 import sys
 
-KEYS = {"file", "scenario", "seconds", "compile", "what", "killed", "says"}
+KEYS = {"file", "scenario", "seconds", "compile", "what", "killed", "says", "found", "missed", "layout"}
 
 
 class SpecError(Exception):

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Says which mutants no longer fit the source: mutants_fit.py [SOURCE_ROOT SPEC...]; by default all of test/torture,
-test/mutants and test/litmus/arm/faults, the explained survivors too.  Exit 1 if one does not."""
+"""Prints the mutants that no longer fit the source: mutants_fit.py [SOURCE_ROOT SPEC...].
+
+By default all of test/torture, test/explore, test/mutants and test/litmus/arm/faults, the explained survivors included.
+Exit 1 if one does not fit.
+"""
 
 import pathlib
 import sys
@@ -33,6 +36,6 @@ if __name__ == "__main__":
     gone = known.Explained(tree / "test" / "mutants" / "survivors.txt").misfits(tree)
     for what in gone:
         print(f"test/mutants/survivors.txt does not fit the source: {what}", file=sys.stderr)
-    folders = ("torture/mutants", "mutants", "litmus/arm/faults")
+    folders = ("torture/mutants", "explore/mutants", "mutants", "litmus/arm/faults")
     every = [spec for folder in folders for spec in sorted((tree / "test" / folder).glob("*.mutant"))]
     sys.exit(1 if main(tree / "src", every) or gone else 0)

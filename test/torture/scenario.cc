@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Scenario files: what is read, and that every mistake is answered with the key, the value and what is allowed.
+// Tests of scenario files: accepted values, and errors that name the key, the value and the allowed range.
 #include <gtest/gtest.h>
 
 #include "torture/scenario.h"
@@ -26,7 +26,7 @@ void expect_error(const std::string &text, std::initializer_list<const char *> p
         EXPECT_NE(error.find(part), std::string::npos) << error << "\nlacks " << part;
 }
 
-TEST(Scenario, ReadsWhatIsThere)
+TEST(Scenario, ReadsTheGivenKeys)
 {
     Scenario scenario;
     std::string error;
@@ -44,7 +44,7 @@ TEST(Scenario, ReadsWhatIsThere)
     EXPECT_FALSE(scenario.busted);
 }
 
-TEST(Scenario, AllWaysWhereNoneIsNamed)
+TEST(Scenario, UsesAllWaysByDefault)
 {
     Scenario scenario;
     std::string error;
@@ -70,17 +70,20 @@ TEST(Scenario, MistakesAreNamed)
     expect_error(R"({"what": "t", "reconfigure": {}})", {"reconfigure", "list"});
 }
 
-TEST(Scenario, KeysThatNeedOneAnother)
+TEST(Scenario, DependentKeysAreChecked)
 {
     expect_error(R"({"what": "t", "floods": 1})", {"flood_callbacks"});
     expect_error(R"({"what": "t", "churn": 1})", {"churn_threads"});
     expect_error(R"({"what": "t", "tasks": 1})", {"carriers"});
+    expect_error(R"({"what": "t", "table_writers": 1})", {"table_entries"});
+    expect_error(R"({"what": "t", "flavour": "srcu", "table_entries": 9, "table_writers": 1})",
+                 {"srcu", "table_entries"});
     expect_error(R"({"what": "t", "reconfigure_ms": 1})", {"reconfigure"});
     expect_error(R"({"what": "t", "writers": 1, "writers_rt": 2})", {"writers_rt"});
     expect_error(R"({"what": "t", "flavour": "busted", "barriers": 1})", {"busted", "barriers"});
 }
 
-TEST(Scenario, EveryFileThatIsPartOfTheProgramIsRight)
+TEST(Scenario, EveryBuiltInScenarioIsValid)
 {
     const auto &all = lab::torture::embedded_scenarios();
     EXPECT_GE(all.size(), 20u);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""TREE03 does all that it is for, and its row has the contract's names.
+"""Checks that TREE03 exercises all its features, and that its row has the documented keys.
 
 usage: tree03.py PROGRAM DIRECTORY, with the command torture.
 """

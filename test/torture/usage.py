@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Wrong usage is answered at once, and Ctrl-C with what there is.
+"""Checks that wrong usage is reported immediately, and that Ctrl-C prints the results so far.
 
 usage: usage.py PROGRAM, which has the command torture.
 """
@@ -30,7 +30,8 @@ def mistakes(program):
     wrong += expect("an unknown command is refused with what there is", code == 2 and "there are: " in err
                     and "torture" in err.split("there are: ")[-1], (code, err))
     code, out, err = run(program)
-    wrong += expect("a missing command is asked for", code == 2 and "there are: " in err, (code, err))
+    wrong += expect("a missing command is refused with the list",
+                    code == 2 and "the commands are: " in err, (code, err))
     for file in ("/no/such/folder/results.json", "/dev/null/results.json"):
         code, out, err = run(program, *BRIEF, "--json", file)
         wrong += expect("a file that cannot be written is refused before the run",
@@ -56,7 +57,7 @@ def interrupted(program):
             child.send_signal(signal.SIGINT)
             out, _ = child.communicate(timeout=100)
         return (expect("Ctrl-C gives 130", child.returncode == 130, (child.returncode, out))
-                + expect("and says so", "interrupted: " in out and "End of test: INTERRUPTED" in out, out)
+                + expect("and reports it", "interrupted: " in out and "End of test: INTERRUPTED" in out, out)
                 + expect("and writes what was completed", os.path.getsize(results) > 0, results))
 
 

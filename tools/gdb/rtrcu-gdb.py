@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""gdb's view of the library: `rtrcu gp`, `rtrcu threads`, `rtrcu callbacks`, and printers of its public structs.
+"""gdb commands for the library: `rtrcu gp`, `rtrcu threads`, `rtrcu callbacks`, and printers of its public structs.
 
 They read the block of docs/inspect.md, so they work on live processes and core files, stripped or not.  gdb loads this
 file by itself where it is installed beside the library; else: source rtrcu-gdb.py
@@ -17,7 +17,7 @@ MOST_LEAVES, SLOTS, MOST_TASKS = 32768, 32, 4096
 
 
 def memory(address, count):
-    """Bytes of the program, or None."""
+    """Returns bytes of the program's memory, or None."""
     try:
         return bytes(gdb.selected_inferior().read_memory(address, count))
     except gdb.MemoryError:
@@ -40,7 +40,7 @@ def text(address, most=48):
 
 
 def objects():
-    """Where files are mapped from their beginning, and their names."""
+    """Returns the addresses at which files are mapped from their beginning, and their names."""
     found = {}
     for line in gdb.execute("info proc mappings", to_string=True).splitlines():
         words = line.split()
@@ -50,7 +50,7 @@ def objects():
 
 
 def notes(base):
-    """Name, type, address and contents of each note of the object that is mapped there."""
+    """Yields name, type, address and contents of each note of the object that is mapped at an address."""
     head = memory(base, 64)
     if not head or head[:5] != b"\x7fELF\x02":
         return
@@ -70,7 +70,7 @@ def notes(base):
 
 
 class Block:
-    """What one copy of the library tells of itself."""
+    """The fields that one copy of the library shows to other processes."""
 
     def __init__(self, address, name):
         self.object = name
@@ -94,7 +94,7 @@ class Block:
             self.fields[name] = struct.unpack_from("<IIII", data, place + 32)
 
     def at(self, base, name, index=0):
-        """Where that field stands; 0: this library does not tell it."""
+        """Returns the address of a field; 0: this library does not show it."""
         if not base or name not in self.fields:
             return 0
         return base + self.fields[name][0] + index * self.fields[name][2]
@@ -138,7 +138,7 @@ class Domain:
         self.leaves = [block.word(registry, "registry.leaf", i) for i in range(leaves)]
 
     def owing(self, leaf_index, kind):
-        """Slots of a leaf that this kind waits for, as bits; bit 32: parked tasks."""
+        """Returns the slots of a leaf for which grace periods of this kind wait, as bits; bit 32: parked tasks."""
         block = self.block
         nodes = block.word(block.at(self.address, "domain.gp"), "gp.leaf_node")
         word = block.word(nodes + leaf_index * block.fields["gp.leaf_node"][2], "node.word", kind)
@@ -146,7 +146,7 @@ class Domain:
         return word if self.running[kind] and same else 0
 
     def slots(self):
-        """Leaf, slot, record and callback slot of everybody who is registered or has callbacks."""
+        """Yields leaf, slot, record and callback slot of every slot, and whether its thread is registered."""
         block = self.block
         for index, leaf in enumerate(self.leaves):
             registered = block.word(leaf, "leaf.registered")
@@ -156,7 +156,7 @@ class Domain:
                 yield index, slot, record, queue, bool(registered >> slot & 1)
 
     def tasks(self):
-        """Name of each parked task, and whether a kind waits for it."""
+        """Yields the name of each parked task, and whether a grace period waits for it."""
         block = self.block
         for index, leaf in enumerate(self.leaves):
             part = block.word(leaf, "leaf.parked")
@@ -187,7 +187,7 @@ def every_domain():
 
 
 def code(address):
-    """Function and offset, as gdb has it."""
+    """Returns function and offset, as gdb prints them."""
     return gdb.execute(f"info symbol {address:#x}", to_string=True).split(" in section")[0].strip() if address else ""
 
 
@@ -199,14 +199,14 @@ def thread_of(thread_id):
 
 
 class Rtrcu(gdb.Command):
-    """Look into the rtrcu library: rtrcu gp, rtrcu threads, rtrcu callbacks."""
+    """Show the state of the rtrcu library: rtrcu gp, rtrcu threads, rtrcu callbacks."""
 
     def __init__(self):
         super().__init__("rtrcu", gdb.COMMAND_STATUS, prefix=True)
 
 
 class RtrcuGp(gdb.Command):
-    """Grace periods of each domain: which is under way, who and what is in its way."""
+    """Grace periods of each domain: the current one and its holdouts."""
 
     def __init__(self):
         super().__init__("rtrcu gp", gdb.COMMAND_STATUS)
@@ -235,7 +235,7 @@ class RtrcuGp(gdb.Command):
 
 
 class RtrcuThreads(gdb.Command):
-    """Threads that are registered with the library: what each one's word says, and who waits for it."""
+    """Threads that are registered with the library: their words, and the grace periods that wait for them."""
 
     def __init__(self):
         super().__init__("rtrcu threads", gdb.COMMAND_STATUS)
@@ -261,7 +261,7 @@ class RtrcuThreads(gdb.Command):
 
 
 class RtrcuCallbacks(gdb.Command):
-    """Callbacks that have not returned, by the thread that queued them, and who runs which."""
+    """Callbacks that have not returned, by the thread that queued them, with the thread that runs each."""
 
     def __init__(self):
         super().__init__("rtrcu callbacks", gdb.COMMAND_STATUS)
@@ -286,7 +286,7 @@ class RtrcuCallbacks(gdb.Command):
 
 
 class HeadPrinter:
-    """struct rcu_head: what is to be called."""
+    """struct rcu_head: the function that will be called."""
 
     def __init__(self, value):
         self.value = value
@@ -299,7 +299,7 @@ class HeadPrinter:
 
 
 class ThreadPrinter:
-    """struct rtrcu_thread: what the word says."""
+    """struct rtrcu_thread: the meaning of its word."""
 
     def __init__(self, value):
         self.value = value
@@ -312,7 +312,7 @@ class ThreadPrinter:
 
 
 class TaskPrinter:
-    """struct rcu_task: its name, and where it is."""
+    """struct rcu_task: its name, and the list that it is on."""
 
     def __init__(self, value):
         self.value = value

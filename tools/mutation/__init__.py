@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Mutation testing: faults seeded into the library's source, and the tests that must notice them."""
+"""Mutation testing: faults in the library's source, and the tests that must detect them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""From a mutant to programs: compile the one file that changed, and link again what is asked for.
+"""From a mutant to programs: compiles the one file that changed, and links the requested programs.
 
 Everything else is taken from a finished build of the tree. A changed header means every file that includes it, those of
 the tests too.
@@ -16,11 +16,11 @@ import sys
 import threading
 
 LIBRARY = "rtrcu_objects.dir"
-# The static form with every name, which a changed object needs.
+# The static library with all names, which a changed object needs.
 INTERNALS = "librtrcu_internals.a"
 SHARED = re.compile(r"librtrcu\.so\.\d[\d.]*$")
 EXPLORED = "explore_library.dir"
-# The compilers of what ships, where they are here.
+# The compilers of the supported processors, if this machine has them.
 SHIPPED = ("cc", "aarch64-linux-gnu-gcc")
 
 
@@ -33,7 +33,7 @@ def is_installed(path):
 
 
 class Build:
-    """A finished build of the tree, as CMake and ninja describe it."""
+    """A complete build of the tree, as CMake and ninja describe it."""
 
     def __init__(self, root, folder):
         self.root = pathlib.Path(root)
@@ -51,7 +51,7 @@ class Build:
         return [compiler for compiler in SHIPPED if not shutil.which(compiler)]
 
     def link_command(self, target):
-        """The words that link @target, relative to the build's folder."""
+        """Returns the command that links @target, relative to the build folder."""
         if target not in self.links:
             text = subprocess.run(["ninja", "-C", self.folder, "-t", "commands", target], check=True,
                                   capture_output=True, text=True).stdout.strip().splitlines()[-1]
@@ -60,17 +60,17 @@ class Build:
         return list(self.links[target])
 
     def parts_of(self, target):
-        """The folders of the objects that stand in the line that links @target."""
+        """Returns the folders of the objects in the command that links @target."""
         return {self.part(word) for word in self.link_command(target) if word in self.entries}
 
     def shared_library(self):
-        """The target that is the shared library, and the name under which programs ask the loader for it."""
+        """Returns the target of the shared library, and its soname."""
         target = max((file.name for file in self.folder.iterdir() if SHARED.match(file.name)), key=len)
         prefix = "-Wl,-soname,"
         return target, next(word[len(prefix):] for word in self.link_command(target) if word.startswith(prefix))
 
     def objects_of(self, path, parts):
-        """The objects, of targets whose folder's name is in @parts, that are compiled from @path or include it."""
+        """Returns the objects that are compiled from @path or include it, of targets whose folder is in @parts."""
         if path.endswith(".c"):
             ending = "/" + path + ".o"
             return [name for name in self.entries if name.endswith(ending) and self.part(name) in parts]
@@ -95,7 +95,7 @@ class Build:
         return next((word for word in name.split("/") if word.endswith(".dir")), "")
 
     def compile(self, name, tree, out):
-        """Compile object @name from the sources below @tree where they stand there, else from the tree's own."""
+        """Compiles object @name, with sources from @tree if it has them, otherwise from the original tree."""
         words = list(self.entries[name])
         source = os.path.relpath(words[words.index("-c") + 1], self.root)
         words = [word for word in words if word not in ("-g", "-g1", "-Werror")]
@@ -109,13 +109,13 @@ class Build:
         return self.compiled(words, tree, out)
 
     def compile_shipped(self, name, compiler, tree, out):
-        """Compile object @name of the library as it is installed: optimized, without the checks of debug builds."""
+        """Compiles object @name of the library as it is installed: optimized, without the checks of debug builds."""
         words = [word for word in self.entries[name] if not re.match(r"-(?:g\d?|Og|Werror|DRTRCU_DEBUG=1)$", word)]
         source = os.path.relpath(words[words.index("-c") + 1], self.root)
         return self.optimized(words, source, compiler, tree, out)
 
     def compile_header(self, path, defines, compiler, tree, out):
-        """Compile the functions of an installed header as if each were called."""
+        """Compiles the functions of an installed header as if each were called."""
         words = ["", "-std=gnu11", "-fkeep-inline-functions", *defines, "-x", "c", "-I", str(self.root / "include"),
                  "-o", "", "-c", ""]
         return self.optimized(words, path, compiler, tree, out)
@@ -140,7 +140,7 @@ class Build:
 
 
 class Changed:
-    """One mutant's objects and programs, made when they are asked for, in a scratch folder."""
+    """The objects and programs of one mutant, made when they are needed, in a scratch folder."""
 
     def __init__(self, build, texts, scratch):
         self.build = build
@@ -157,7 +157,7 @@ class Changed:
         self.lock = threading.RLock()  # the original's is used by several workers
 
     def library_folder(self):
-        """Where the loader finds the shared library with the change: linked once."""
+        """Returns the folder of the shared library with the change, which is linked once."""
         with self.lock:
             if self.library is None:
                 target, name = self.build.shared_library()
@@ -166,7 +166,7 @@ class Changed:
             return self.library
 
     def objects(self, parts):
-        """Original name and new file of every object that differs."""
+        """Returns the original name and the new file of every object that differs."""
         result = {}
         with self.lock:
             for name in {name for path in self.paths for name in self.build.objects_of(path, parts)}:
@@ -181,11 +181,11 @@ class Changed:
         return all(mine[name].read_bytes() == theirs[name].read_bytes() for name in mine)
 
     def is_installed(self):
-        """True if it is in what programs compile in themselves."""
+        """Returns true if the change is in an installed header."""
         return any(map(is_installed, self.paths))
 
     def ships_the_same_as(self, other, compilers=SHIPPED):
-        """True if whatever is installed, for every machine whose compiler is here, is the other's."""
+        """Returns true if installed objects equal the other's, for every processor whose compiler this machine has."""
         mine, theirs = self.shipped_objects(compilers), other.shipped_objects(compilers)
         return all(mine[key].read_bytes() == theirs[key].read_bytes() for key in mine if key[0] in compilers)
 
@@ -209,7 +209,7 @@ class Changed:
                 self.shipped[compiler, name] = self.build.compile_shipped(name, compiler, self.tree, folder / name)
 
     def link(self, target, parts):
-        """Link @target, once: its own changed objects in their places, the library's before everything else."""
+        """Links @target once: its own changed objects at their places, the library's before everything else."""
         with self.lock:
             if target not in self.linked:
                 self.linked[target] = self.link_anew(target, parts)

@@ -16,15 +16,15 @@ import time
 from mutation.build import EXPLORED, LIBRARY
 
 TORTURE = ("TREE01 TREE02 TREE05 TREE06 QSBR-MIX TASKS FLOOD FENCES THROTTLE KRCUD FORK WAKE BOOST").split()
-# Stepping through every instruction takes a third of all the time: last.
+# These run last: stepping through every instruction takes a third of the whole time.
 LATE = {"api_steps"}
-# Linked with a changed object ahead it is the whole library, of which its tests expect nothing but plat/.
+# Not used: its tests expect only plat/, but a program linked with a changed object contains the whole library.
 APART = {"unit_plat"}
 LIBRARIES = {LIBRARY, EXPLORED}
-# What is installed is tested by programs, and each of these is compiled anew.
+# Installed headers are tested by programs, which are compiled again for each mutant.
 FIRST = {"include": "api_"}
 REPEATS = 3
-TIMES = 2  # that a test must see a fault which is known
+TIMES = 2  # a test must detect a known fault this often
 NO_END = "no end in"
 SKIPPED = "skipped"
 BEGUN = re.compile(r"^\[ RUN      \] (\S+)", re.M)
@@ -32,7 +32,7 @@ FAILED = re.compile(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", re.M)
 
 
 class Check:
-    """One program: how it is made for a mutant, and how it is run.  Its time is measured without a fault first."""
+    """One program: how it is linked for a mutant, and how it is run.  Its time is measured first, without a fault."""
 
     def __init__(self, name, parts, target=None, arguments=(), late=False, always_the_same=False):
         self.name = name
@@ -40,7 +40,7 @@ class Check:
         self.target = target
         self.arguments = list(arguments)
         self.late = late
-        self.always_the_same = always_the_same  # whatever else the machine does, but for the time that it takes
+        self.always_the_same = always_the_same  # its result does not depend on the machine's load
         self.seconds = 0.0
         self.kills = {}
 
@@ -48,35 +48,35 @@ class Check:
         return 6 + 8 * self.seconds
 
     def cost(self, room):
-        """What a kill in this room has cost so far: the next check is the cheapest."""
+        """Returns the cost of a kill in this room so far, by which checks are sorted."""
         own = FIRST.get(room, f"unit_{room}")
         first = 8 if self.name.startswith(own) else 2 if self.name.startswith("unit_") else 1
         return self.late, (self.seconds + 0.5) / (first + self.kills.get(room, 0))
 
     def command(self, changed):
-        """The words of the run, and what it needs in its environment."""
+        """Returns the command line, and variables that it needs in its environment."""
         return [str(changed.link(self.target, self.parts)), *self.arguments], {}
 
     def own(self, _build):
-        """The folders of the program's own objects, which hold what it uses of a header."""
+        """Returns the folders of the program's own objects, which contain the functions of headers that it uses."""
         return {part for part in self.parts if part not in LIBRARIES}
 
     def run(self, changed, extra=()):
-        """How it ended: None if it passed, else why not."""
+        """Returns None if the check passed, otherwise the reason why not."""
         return self.outcome(changed, extra)[0]
 
     def outcome(self, changed, extra=()):
-        """Why it failed or None, and what is to be run to see that again."""
+        """Returns the reason why it failed or None, and the arguments that run the failing part again."""
         words, environment = self.command(changed)
         reason, _ = run_program(words + list(extra), environment, self.limit() if self.seconds else 600)
         return reason, extra
 
-    whole = ()  # arguments with which everything is run
+    whole = ()  # arguments that run the whole check
 
     def kill(self, changed, original):
-        """Why the change fails here, None if it does not.  A failure counts if it comes again, and if the original
-        passes under the same load: within a third of the time, where the change did not come to an end.  What does not
-        fail alone may need what ran before it: then all is run."""
+        """Returns the reason why the change fails this check, None if it does not.  A failure counts if it is repeated,
+        and if the original passes under the same load; if the change did not end in time, the original must pass in a
+        third of that time.  A test that does not fail alone may depend on tests before it: then all are run.""" 
         reason, again = self.outcome(changed)
         if not reason or (self.always_the_same and not reason.startswith(NO_END)):
             return reason
@@ -90,7 +90,7 @@ class Check:
 
 
 class Gtest(Check):
-    """Tests of GoogleTest: it ends at the first that fails, and that one alone is looked at again."""
+    """Tests of GoogleTest: a run ends at the first test that fails, and only that test is repeated."""
 
     whole = ("--gtest_fail_fast",)
 
@@ -105,8 +105,8 @@ class Gtest(Check):
 
 
 class Api(Gtest):
-    """A test of the interface.  It asks the loader for the library, and is itself as it was built, but for the fault of
-    a header that programs compile in.
+    """A test of the interface, with the mutant as its shared library.  The test is linked again only if the fault is
+    in an installed header.
     """
 
     def __init__(self, name, target, late=False):
@@ -123,7 +123,7 @@ class Api(Gtest):
 
 
 class DropIn(Check):
-    """A program built for liburcu, on the libraries that stand in for liburcu's; as CTest has it."""
+    """A program built for liburcu, run on the libraries that replace liburcu's, as a test of CTest."""
 
     def __init__(self, name, command, properties):
         super().__init__(name, (LIBRARY,))
@@ -140,7 +140,7 @@ class DropIn(Check):
         words, environment = self.command(changed)
         reason, output = run_program(words, environment, self.limit() if self.seconds else 600, subprocess.STDOUT)
         if self.said and not (reason or "").startswith(NO_END):
-            reason = None if any(re.search(said, output, re.S) for said in self.said) else "says something else"
+            reason = None if any(re.search(said, output, re.S) for said in self.said) else "prints something else"
         return reason, extra
 
 
@@ -151,7 +151,7 @@ class Explorer(Check):
         super().__init__(name, parts, target, arguments, late, always_the_same=True)
 
     def narrowed(self, scenarios):
-        """The same of these scenarios alone; they are all where that is None."""
+        """Returns the same check for these scenarios only; None: all."""
         if scenarios is None:
             return self
         check = copy.copy(self)
@@ -160,8 +160,9 @@ class Explorer(Check):
 
 
 class Shapes(Check):
-    """The ordering tags' shapes on the model of aarch64, with the orders that the mutant has.  An outcome that comes
-    out kills; text that the shapes do not know again fails the test suite, and says nothing of what a mutant does.
+    """The litmus shapes of the ordering tags on the model of aarch64, with the mutant's orders.  A mutant is killed
+    if a forbidden outcome is possible.  Source text that a shape does not recognize fails the test suite, but kills
+    nothing.
     """
 
     def __init__(self, root):
@@ -192,8 +193,8 @@ class Shapes(Check):
 
 
 def run_program(words, environment, limit, errors=subprocess.DEVNULL):
-    """None if it passed, else why not; and what it printed, complaints too where @errors is STDOUT.  It runs in a group
-    of its own, which does not outlive it.
+    """Runs a program in a process group of its own, which is killed at the end.  Returns None or the reason why it
+    did not pass, and its output; with @errors STDOUT, standard error too.
     """
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         program = subprocess.Popen(words, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
@@ -218,17 +219,18 @@ def run_program(words, environment, limit, errors=subprocess.DEVNULL):
 
 
 def outcome_of(words, environment, limit):
-    """Of tests of GoogleTest whose names are chosen: why they do not pass, None if they do; SKIPPED where one looked at
-    nothing.
+    """Runs chosen tests of GoogleTest.  Returns the reason why they do not pass, None if they do; SKIPPED if one
+    of them skipped itself.
     """
     reason, output = run_program([*words, "--gtest_brief=0"], environment, limit)
     return SKIPPED if reason is None and "[  SKIPPED ]" in output else reason
 
 
 def why_unseen(faulty, clean, limit):
-    """Why a fault does not count as seen by a test; None if it does: the test does not pass, twice, and passes without
-    the fault, in a third of the time where it came to no end.  SKIPPED: it is skipped without the fault too.  Both are
-    called with a limit, and say why the test did not pass, None if it did.
+    """Returns the reason why a fault does not count as detected by a test; None if it does.  It does if the test fails
+    twice with the fault, and passes without it; if the test did not end with the fault, it must pass without it in a
+    third of the time.  SKIPPED: the test is skipped without the fault too.  @faulty and @clean run the test with a time
+    limit, and return the reason why it did not pass, or None.
     """
     reasons = [faulty(limit) for _ in range(TIMES)]
     if SKIPPED in reasons:
@@ -241,7 +243,7 @@ def why_unseen(faulty, clean, limit):
 
 
 def drop_ins(build):
-    """Programs that were built here for liburcu; there are none where it is not installed."""
+    """Yields programs that were built for liburcu; there are none if liburcu is not installed."""
     text = subprocess.run(["ctest", "--show-only=json-v1", "-R", "^dropin_"], check=True, capture_output=True,
                           text=True, cwd=build.folder).stdout
     for test in json.loads(text)["tests"]:
@@ -253,7 +255,7 @@ def drop_ins(build):
 
 
 def all_checks(build):
-    """Every check that this build has programs for."""
+    """Returns all checks whose programs this build has."""
     checks = []
     for folder in sorted((build.root / "test" / "unit").iterdir()):
         name = f"unit_{folder.name}"
@@ -279,7 +281,7 @@ def all_checks(build):
 
 
 def measure(checks, original, say):
-    """Run all without a fault.  The names of those that do not pass."""
+    """Runs all checks without a fault.  Returns the names of those that do not pass."""
     failed = []
     for check in checks:
         for _ in range(REPEATS):

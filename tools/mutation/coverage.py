@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which lines of the library each check executes: a check that never comes to a mutant's line need not be run.
+"""The lines of the library that each check executes: a check that never executes a mutant's line is not run.
 
-The library is compiled once with gcc's counters, and every check that is linked from it is run once; so is what the
-explorer runs, scenario by scenario.  One that fails so counts as one that executes everything, and so does one whose
-children may open no files.
+The library is compiled once with gcc's counters, and every check is run once with it; the explorer, scenario by
+scenario.  A check that fails with counters counts as executing everything, and so does one whose children may not open
+files.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import subprocess
 from mutation.build import EXPLORED, LIBRARY, Changed, DoesNotCompile
 from mutation.checks import run_program
 
-# Children of tests end without the exit handlers that would write the counters.
+# Children of tests end without exit handlers, so these functions write the counters.
 SHIM = r"""
 #include <signal.h>
 #include <sys/syscall.h>
@@ -73,7 +73,7 @@ class Counted(Changed):
         return self.build.compiled(words, self.tree, out)
 
     def finished(self, words):
-        """All names visible, so that the programs take the shim's functions."""
+        """Returns the link command with all names visible, so that programs use the shim's functions."""
         words = [word for word in words if "--version-script" not in word]
         if self.part == EXPLORED:
             return [*words, "--coverage"]
@@ -82,7 +82,7 @@ class Counted(Changed):
 
 
 def of_program(folder, root, code):
-    """Lines that were executed, by file; @code gains those that have code."""
+    """Returns the lines that were executed, by file; adds to @code the lines that have code."""
     lines = {}
     data = sorted(folder.rglob("*.gcda"))
     for file in data:
@@ -102,7 +102,7 @@ def of_program(folder, root, code):
 
 
 def state(root):
-    """Of the library and of whatever checks it; what is written down of mutants checks nothing."""
+    """Returns a hash of the library and its tests, without files that only list mutants."""
     whole = hashlib.sha1()
     apart = {root / folder for folder in APART}
     for folder in ("src", "include", "liburcu", "cxx", "lab", "test", "tools/mutation"):
@@ -113,8 +113,8 @@ def state(root):
 
 
 class Coverage:
-    """What every check executes; kept in a file, made anew after a change of library or tests.  Without checks nothing
-    is known, and all are run.
+    """The lines that each check executes, stored in a file until the library or the tests change.  Without checks
+    nothing is known, and all checks are run.
     """
 
     def __init__(self, run, checks):
@@ -160,7 +160,7 @@ class Coverage:
                 self.make_explored(run, check)
 
     def make_explored(self, run, check):
-        """The same for each of its scenarios; what they are compiled from is another build of the same files."""
+        """Finds the lines of each scenario of the explorer, which compiles the same files in another way."""
         counted = Counted(run.build, run.scratch / "counted_explored", EXPLORED)
         code = {}
         try:
@@ -179,14 +179,14 @@ class Coverage:
         print(f"  explorer: {len(self.explored)} scenarios", flush=True)
 
     def scenarios(self, path, first, last):
-        """Those that may execute one of the lines; None if that is not known."""
+        """Returns the scenarios that may execute one of the lines; None if that is not known."""
         if not any(first <= line <= last for line in self.explored_code.get(path, ())):
             return None
         return [scenario for scenario, lines in self.explored.items()
                 if any(first <= line <= last for line in lines.get(path, ()))]
 
     def comes_to(self, check, path, first, last):
-        """May @check execute one of the lines?"""
+        """Returns true if @check may execute one of the lines."""
         lines = self.checks.get(check.name)
         code = [line for line in self.code.get(path, ()) if first <= line <= last]
         return lines is None or not code or any(line in lines.get(path, ()) for line in code)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Survivors that are explained: mutants whose behaviour is within the contract, with the reason, in a text file.
+"""Explained survivors: mutants whose behaviour the contract permits, with the reason, in a text file.
 
     src/gp/machine.c top_level(): comparison shifted
     -    for (uint32_t covered = 1; covered < leaves; covered *= READER_FANOUT)
@@ -8,7 +8,7 @@
 
 The function may be left out; the lines then mean the same wherever they stand in the file.  An entry is of one mutant;
 of so many alike where the operator is followed by ` x2` or another number, and of the second of two alike in a function
-where ` #2 of 2` follows.
+where ` #2 of 2` follows.  Of a comment only its presence counts.
 """
 
 import collections
@@ -19,29 +19,30 @@ from mutation import operators
 
 
 def difference(text, mutant):
-    """The changed lines: `-` the old ones, `+` the new ones."""
+    """Returns the changed lines: `-` the old ones, `+` the new ones."""
     lines = difflib.unified_diff(text.splitlines(), mutant.apply(text).splitlines(), n=0, lineterm="")
     return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
 
 
 def place(path):
-    """Room and file, whatever folder of the room it lies in."""
+    """Returns room and file, without the folder within the room."""
     parts = path.split("/")
     return "/".join(parts[:2]), parts[-1]
 
 
 def key(path, lines):
-    return place(path), tuple(line[0] + line[1:].strip() for line in lines)
+    codes = ((line[0], re.sub(r"/\*.*?(\*/|$)", "/**/", line[1:]).split()) for line in lines)
+    return place(path), tuple(sign + " ".join(words) for sign, words in codes)
 
 
 def function_of(text, at):
-    """In which function of a C file a position lies."""
+    """Returns the function of a C file that contains a position."""
     names = re.findall(r"^[a-z][^;{}()]*?(\w+)\([^;{}]*\)\n\{\n", text[:at], re.M)
     return names[-1] if names else ""
 
 
 def which_of(path, text, lines, function, line):
-    """Which it is, from 1, of the mutants that change this in the function."""
+    """Returns the number, from 1, of a mutant among those with the same change in the function."""
     alike = [mutant for mutant in operators.mutants_of(path, text) if function_of(text, mutant.start) == function
              and key(path, difference(text, mutant)) == key(path, lines)]
     return sum(text.count("\n", 0, mutant.start) + 1 <= line for mutant in alike)
@@ -51,7 +52,7 @@ Entry = collections.namedtuple("Entry", "file lines alike which")  # which: None
 
 
 class Explained:
-    """The reasons, which hold for a whole file or for a function of it alone."""
+    """The reasons, each for a whole file or for one of its functions."""
 
     def __init__(self, path):
         self.entries = {}
@@ -69,7 +70,7 @@ class Explained:
                 lines, where = [], (file, function.removesuffix("()"), alike, int(one[1]) if one else None)
 
     def has(self, root, result):
-        """Is the mutant of this result, of which its line and its function are known, among them?"""
+        """Returns true if the mutant of this result, whose line and function are known, is explained."""
         path, lines, function = result["path"], result["diff"], result["function"]
         for name in ("", function):
             entry = self.entries.get((key(path, lines), name))
@@ -79,7 +80,7 @@ class Explained:
         return False
 
     def misfits(self, root):
-        """Those that no mutant of the source is any more, or others than so many."""
+        """Returns the explanations that fit no mutant of the source, or another number of mutants than stated."""
         made, wrong = {}, []
         for (what, function), (file, lines, said, which) in self.entries.items():
             if file not in made:
@@ -93,7 +94,7 @@ class Explained:
 
 
 def made_of(root, file):
-    """What the mutants of a file change, with their functions and without."""
+    """Returns the changes of a file's mutants, with and without their functions."""
     text = (root / file).read_text(encoding="utf-8") if (root / file).exists() else ""
     made = collections.Counter()
     for mutant in operators.mutants_of(file, text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Every fault of one source file that the operators know: small edits of one place each.
+"""All mutants of a source file: small edits, each at one place.
 
 The text is C as clang-format leaves it: one statement a line or over several, ended by a semicolon. Comments, strings
 and preprocessor lines are blanked before the operators look, so positions stay.
@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 
 BLANKED = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
-# Of no effect in these builds, or checkers themselves.
+# Not changed: without effect in these builds, or checks themselves.
 NO_SUBJECT = re.compile(r"^\s*(?:else\s+)?(?:\(void\)\w+;|must_hold|invariant|plat_print|plat_die|\w*prefetch\w*\(|"
                         r"rtrcu_tsan|_Static_assert|\w+:)")
-# What others may see between two statements: only there does their order mean something.
+# Statements whose effects other threads can see; only their order matters.
 SEEN_BY_OTHERS = re.compile(r"\b(?:rtrcu_(?:store|exchange|fetch|compare|fence|word)\w*|"
                             r"(?:lock|config|reader|gp|parked|cbqueue|callback|work|turn|serve|driver|plat"
                             r"|section)_\w+)\(")
@@ -32,12 +32,12 @@ class Mutant:
 
 
 def blank(text):
-    """The same text with spaces for what no operator may look at."""
+    """Returns the text with spaces in place of everything that no operator may change."""
     return BLANKED.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
 
 
 def bodies(code):
-    """Spans of function bodies: a brace in the first column opens one, and so does one behind `)` of an inline."""
+    """Returns the spans of function bodies: they begin with a brace in the first column, or after `)` of an inline."""
     for match in re.finditer(r"\)\n\{\n", code):
         if re.search(r"\n[^\n]*prefetch\w*\([^{};]*\Z", code[:match.start()]):
             continue  # a hint to the machine
@@ -48,7 +48,7 @@ def bodies(code):
 
 
 def statements(code, start, end):
-    """Spans of simple statements, ended by a semicolon, with the spaces before them."""
+    """Returns the spans of simple statements, up to the semicolon, with the spaces before them."""
     at = start
     while at < end:
         stop = at
@@ -62,7 +62,7 @@ def statements(code, start, end):
 
 
 def header_of(words):
-    """Where a statement begins behind `if (...)`, `else`, `for (...)`; 0 if it has none."""
+    """Returns where a statement begins after `if (...)`, `else`, `for (...)`; 0: there is no such part."""
     at = 0
     while True:
         match = re.match(r"\s*(?:(?:if|for|while)\s*\(|else\b)", words[at:])
@@ -77,7 +77,7 @@ def header_of(words):
 
 
 def is_plain(words):
-    """An assignment or a call, not a declaration or a jump."""
+    """Returns true for an assignment or a call, not for a declaration or a jump."""
     words = words.strip()
     if words.startswith(KEYWORDS) or NO_SUBJECT.match(words):
         return False
@@ -163,13 +163,13 @@ def replacements(path, code, start, end):
 
 
 def early_returns(path, code, start, end):
-    """`return;` under a condition goes on instead."""
+    """Yields mutants in which a `return;` under a condition is left out."""
     for match in re.finditer(r"\breturn;", code[start:end]):
         yield Mutant(path, "return dropped", start + match.start(), start + match.end(), ";")
 
 
 def swapped(text, mutant):
-    """The new text of two statements that change places, with what stands between them."""
+    """Returns the new text of two swapped statements, with the text between them."""
     whole = text[mutant.start:mutant.end]
     code = blank(whole)
     (a, b), (c, d) = list(statements(code, 0, len(code)))[:2]
@@ -178,7 +178,7 @@ def swapped(text, mutant):
 
 
 def mutants_of(path, text):
-    """Every mutant of @text, in the order of its place."""
+    """Returns every mutant of @text, in the order of positions."""
     code = blank(text)
     found = []
     for start, end in bodies(code):

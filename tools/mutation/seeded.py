@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Named faults and the test that kills each, of a room or of the interface: test/mutants/*.mutant, the format of the
-torture mutants with a line
+"""Named faults, each with the test of a room or of the interface that kills it: test/mutants/*.mutant, in the format
+of the torture mutants with a line
 
     killed: PROGRAM TEST
 """
@@ -23,7 +23,7 @@ def make_mutant(root):
 
 
 def reason_of(run, program, test, changed, limit):
-    """As outcome_of(), of one test."""
+    """As outcome_of(), for one test."""
     words = [f"--gtest_filter={test}"]
     if program.startswith("api_"):  # it asks the loader for the library
         folders = {"LD_LIBRARY_PATH": str(changed.library_folder())}
@@ -33,8 +33,8 @@ def reason_of(run, program, test, changed, limit):
 
 
 def check(run, sample, seed):
-    """What is wrong, faults that their test does not see or that fit the source no more; how many were seen, and how
-    many tests were skipped; of a sample, or of all.
+    """Tries all faults, or a sample.  Returns the errors (faults that their test does not detect, or that do not fit
+    the source any more), the number of faults detected, and the number of tests skipped.
     """
     mutants = make_mutant(run.build.root)
     wrong, seen, skipped = [], 0, 0
@@ -63,11 +63,11 @@ def check(run, sample, seed):
 
 
 def report(run):
-    """Exit status: 0 if each fault was seen by its test and each explanation fits the source."""
+    """Returns the exit status: 0 if each test detected its fault and each explanation fits the source."""
     wrong, seen, skipped = check(run, run.arguments.sample, run.arguments.seed)
     if skipped and not seen:
-        wrong.append(f"each of {skipped} tests was skipped, and nothing was looked at")
-    wrong += [f"test/mutants/survivors.txt: the source has this no more: {what}"
+        wrong.append(f"each of {skipped} tests was skipped, so nothing was checked")
+    wrong += [f"test/mutants/survivors.txt: the source does not contain this any more: {what}"
               for what in run.known.misfits(run.build.root)]
     print("\n".join(wrong))
     print(f"named faults: {seen} tests fail as they should, {skipped} skipped, {len(wrong)} wrong, "

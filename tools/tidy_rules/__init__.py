@@ -8,9 +8,9 @@ name that messages and the samples of test/tidy use.
 import dataclasses
 import importlib
 
-MODULES = (
-    "heads layout bodies rooms access macros ordering invariants public mirror snippets fields symbols told".split()
-)
+MODULES = """
+    heads layout bodies rooms access macros ordering invariants public mirror snippets fields symbols told words
+""".split()
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -22,7 +22,7 @@ class Finding:
 
 
 def all_rules():
-    """Every rule by name, in the order of the modules."""
+    """Returns every rule by name, in the order of the modules."""
     rules = {}
     for name in MODULES:
         rules.update(importlib.import_module(f"tidy_rules.{name}").RULES)

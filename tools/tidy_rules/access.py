@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How shared values are touched: sequence numbers by seq_*(), atomics by the wrappers of detail/."""
+"""How code accesses shared values: sequence numbers by seq_*(), atomics by the wrappers of detail/."""
 
 import re
 
@@ -8,7 +8,7 @@ from tidy_rules import Finding
 LIBRARY = ("src", "include", "cxx", "compat")
 SEQUENCE = r"\b\w*seq\b"
 PATH = r"(?:[A-Za-z_]\w*(?:->|\.|\[[^\]\n]*\]))*"
-# `seq <`, `a->seq >=`, `gp_seq[i] <`; and the other way round.  Neither shifts, nor ->, nor <header.h>.
+# `seq <`, `a->seq >=`, `gp_seq[i] <`, with the operands in either order; not shifts, ->, or <header.h>.
 BEFORE = re.compile(SEQUENCE + r"(?:\[[^\]\n]*\]|\))*\s*(<=|>=|<|>)(?![<>])")
 BEHIND = re.compile(r"(?<![-<>=])(<=|>=|<|>)\s*\(?&?\*?" + PATH + SEQUENCE + r"(?!\s*\()")
 BUILTIN = re.compile(r"\b(__atomic_\w+|__sync_\w+|__ATOMIC_\w+|_Atomic\b|stdatomic\.h)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Lists of what a rule still allows, because it stood in the source before the rule did.
+"""Lists of findings that a rule still allows, because they are older than the rule.
 
 tools/tidy_rules/RULE.allow has an entry a line, as the rule's findings name theirs.  An entry that matches nothing any
 more is a violation itself, so a list shrinks with the work that it waits for.
@@ -21,7 +21,7 @@ def path_of(name):
 
 
 def entries(tree, name):
-    """Each entry of the rule's list, with its line."""
+    """Returns each entry of the rule's list, with its line."""
     if not tree.exists(path_of(name)):
         return {}
     lines = tree.by_path[path_of(name)].lines
@@ -29,7 +29,7 @@ def entries(tree, name):
 
 
 def apply(tree, name, findings):
-    """The findings that the list does not allow, and its entries that match none."""
+    """Yields the findings that the list does not allow, and the list's entries that match no finding."""
     allowed = entries(tree, name)
     findings = sorted(set(findings))
     matched = {finding.entry for finding in findings}
@@ -41,7 +41,7 @@ def apply(tree, name, findings):
 
 
 def renew(tree, name, findings):
-    """Write the rule's list anew from what is found now; False, with nothing written, if it would grow."""
+    """Rewrites the rule's list from the present findings.  False, with nothing written, if it would grow."""
     before = entries(tree, name)
     now = sorted({finding.entry for finding in findings if finding.entry})
     if not before or len(now) > len(before):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Functions: how long they are, and that headers hold only inline ones; no .c file is included."""
+"""Functions: their length; headers contain only inline functions; no .c file is included."""
 
 import ast
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Fields of structs: touched only in the room that declares them; shared ones say so and are touched as such."""
+"""Fields of structs: touched only in the room that declares them; shared ones are marked and accessed accordingly."""
 
 import collections
 import re
@@ -8,16 +8,16 @@ from tidy_rules import Finding
 from tidy_rules.parse import ATOMICS, facts
 from tidy_rules.rooms import room_of
 
-# Plain values of the public interface; whoever holds one may read and fill it in.
+# Plain values of the public interface, which any code that has one may read and fill in.
 PUBLIC_VALUES = {"rcu_head", "rtrcu_stats", "list_head", "hlist_head", "hlist_node"}
 VALUE = re.compile(r"/[/*][\s*]*Value:")
 ROOM_TAG = re.compile(r"@room[ ]+(\w+(?:,[ ]*\w+)*)")
 ATOMIC = re.compile(r"/[/*][\s*]*[Aa]tomic\b")
-# Its one writer at a time, and nobody else, reads it plainly.
+# Read plainly only by its writer, of which there is one at a time.
 FOR_OTHERS = re.compile(r"/[/*][\s*]*[Aa]tomic for others\b")
-# Its comment says where it does not race.
+# Its comment says when it does not race.
 AT_TIMES = re.compile(r"/[/*][\s*]*[Aa]tomic while\b")
-# Where nobody else can see what is written.
+# Functions whose writes no other thread can see.
 ALONE = re.compile(r"(^|_)(init|after_fork)(_|$)")
 
 
@@ -27,7 +27,7 @@ def tagged_rooms(comment):
 
 
 def owners(tree, struct, field):
-    """The rooms that may touch it; None: everybody may."""
+    """Returns the rooms that may access a field; None: all."""
     if VALUE.match(struct.comment) or struct.name in PUBLIC_VALUES:
         return None
     room = room_of(tree.by_path[struct.path])
@@ -58,7 +58,7 @@ def field_ownership(tree):
 
 
 def shared_words(tree):
-    """Whoever reads a struct must see which of its fields race on purpose."""
+    """Checks that a field that races on purpose is marked in its comment."""
     by_field = collections.defaultdict(list)
     for access in sorted(facts(tree).accesses):
         by_field[access.struct, access.field].append(access)
@@ -90,7 +90,7 @@ def plain_accesses(accesses):
 
 
 def explain(tree, names):
-    """Lines of a table: each struct's accesses in src/ and their rooms; with @names, each of these structs' fields."""
+    """Returns the lines of a table: accesses in src/ to each struct, by room; with @names, to each of their fields."""
     yield f"{'struct':32} {'owner':10} count foreign  by room"
     table = collections.defaultdict(collections.Counter)
     foreign = collections.Counter()
@@ -103,7 +103,7 @@ def explain(tree, names):
     for row in sorted(table, key=lambda row: (-foreign[row], row)):
         struct = facts(tree).structs[row.split(".")[0]]
         owner = owners(tree, struct, row.split(".")[-1])
-        said = "everybody" if owner is None else ",".join(sorted(owner)) or "nobody"
+        said = "all rooms" if owner is None else ",".join(sorted(owner)) or "no room"
         rooms = ", ".join(f"{room} {count}" for room, count in table[row].most_common())
         yield f"{row:32} {said:10} {sum(table[row].values()):5} {foreign[row]:7}  {rooms}"
     count = sum(sum(row.values()) for row in table.values())

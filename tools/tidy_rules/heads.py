@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How a file begins and how long it is: the licence line, the purpose, the cap, no notes to self."""
+"""The beginning and length of files: the licence line, the purpose, the most lines, no notes to self."""
 
 import re
 
@@ -8,7 +8,7 @@ from tidy_rules import Finding
 SPDX = "SPDX-License-Identifier: MIT OR Apache-2.0"
 CAP = 600
 
-# What people write and read; data, recorded input and generated files have no head and no cap.
+# Files that people write and read; data, recorded input and generated files need no head and have no limit.
 CODE = {".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".py", ".sh", ".cmake", ".rs", ".map", ".in", ".lua", ".awk"}
 PROSE = {".md"}
 CODE_NAMES = {"CMakeLists.txt", "Makefile"}
@@ -27,7 +27,7 @@ def is_prose(file):
 
 
 def first_lines(file):
-    """Its lines without the #! line, which must come first."""
+    """Returns a file's lines without the #! line, which must be the first."""
     return (file.lines[1:], 2) if file.text.startswith("#!") else (file.lines, 1)
 
 
@@ -51,11 +51,11 @@ def purpose(tree):
         elif is_code(file):
             lines, number = first_lines(file)
             after = [line for line in lines[:3] if SPDX not in line][:2]
-            # A Python docstring, a comment of any language; code there means that nobody said the purpose.
+            # A Python docstring, or a comment of any language; if there is code instead, the purpose is missing.
             said = [line for line in after if COMMENT.match(line) and len(words(line)) >= 3]
             continued = after and re.match(r'\s*(/\*+|""")\s*$', after[0]) and len(words(after[-1])) >= 3
             if not said and not continued:
-                yield Finding(file.path, number + 1, "the purpose is not said below the licence line; add one sentence")
+                yield Finding(file.path, number + 1, "the purpose is missing below the licence line; add one sentence")
 
 
 def length(tree):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Invariants: an id like INV-GP3 is told in a room's header and asserted by a check."""
+"""Invariants: an id like INV-GP3 is defined in a room's header and asserted by a check."""
 
 import re
 
@@ -17,7 +17,7 @@ def invariants(tree):
         if file.is_header and file.parts[0] == "src":
             for match in TOLD.finditer(file.comments):
                 told.setdefault(match.group(1), (file.path, file.line_of(match.start())))
-        # A check names the id in a string; what comments say about it checks nothing.
+        # A check names the id in a string; an id in a comment checks nothing.
         without_comments = file.code_and_strings
         for match in NAMED.finditer(without_comments):
             checked.setdefault(match.group(), (file.path, file.line_of(match.start())))

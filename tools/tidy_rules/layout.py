@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""clang-format decides layout.  Files that were clean once, byte for byte, are not asked about again.
+"""Layout by clang-format.  Files whose contents were clean before are not checked again.
 
 It leaves comments as they are, since it would tear tables apart; so their width is checked here.
 """
@@ -44,7 +44,7 @@ def write_cache(path, clean):
 
 
 def ask(tree, files):
-    """The first badly laid out line of each of @files."""
+    """Returns the first badly laid out line of each of @files."""
     command = [PROGRAM, "--dry-run", "--style=file", *(file.path for file in files)]
     answer = subprocess.run(command, cwd=tree.root, capture_output=True, text=True, check=False)
     first = {}
@@ -58,7 +58,7 @@ def ask(tree, files):
 
 
 def missing():
-    """Why this rule is not asked here, if so: other versions lay out otherwise, and some systems lack this one."""
+    """Returns the reason why this rule is not checked, if any: it needs one version, which may be missing."""
     return None if shutil.which(PROGRAM) else f"{PROGRAM} is not installed"
 
 

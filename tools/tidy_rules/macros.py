@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Macros: none that nobody uses, no condition on one that nobody defines."""
+"""Macros: none is unused, and no condition tests an undefined one."""
 
 import collections
 import re
@@ -13,7 +13,7 @@ WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def is_public(file):
-    """The names of an installed header are for programs; detail/ is for the library's own headers."""
+    """Returns true for a header whose macros programs may use; those in detail/ are for the library's own headers."""
     folders = ("include/rtrcu/", "liburcu/include/", "cxx/", "compat/")
     return file.path.startswith(folders) and "detail" not in file.parts
 
@@ -32,7 +32,7 @@ def dead_macros(tree):
     for file in tree.c_files:
         for match in DEFINE.finditer(file.code):
             name = match.group(1)
-            # A leading underscore asks something of the C library, which tidy does not read.
+            # A name with a leading underscore belongs to the C library, which tidy does not read.
             if name.startswith("_") or is_public(file) or is_guard(file, match) or uses[name] > 0:
                 continue
             yield Finding(file.path, file.line_of(match.start(1)), f"macro {name} is used nowhere; delete it")
@@ -43,12 +43,12 @@ def undefined_macros(tree):
     for file in tree.files:
         if file.is_c_like:
             defined.update(DEFINE.findall(file.code))
-        elif file.name == "CMakeLists.txt" or file.extension in {".cmake", ".in", ".json"}:
+        elif file.name in {"CMakeLists.txt", "build.rs"} or file.extension in {".cmake", ".in", ".json"}:
             defined.update(WORD.findall(file.text))
     for file in tree.c_files:
         for match in CONDITION.finditer(file.code):
             for name in WORD.findall(match.group(1)):
-                # liburcu's own switches are the program's to define.
+                # The program defines liburcu's own switches.
                 ours = name.startswith("RTRCU_" if file.path.startswith("liburcu/include/") else ("RTRCU_", "RCU_"))
                 if ours and name not in defined:
                     message = f"{name} is defined nowhere; define it in the build, or delete the branch"

@@ -9,7 +9,7 @@ TESTED_BY = re.compile(r"tested by:[ ]*([^\n*]+)")
 
 
 def head_comment(file):
-    """The comments before the first code."""
+    """Returns the comments before the first code."""
     blocks = []
     code = file.code.split("\n")
     for first, last, text in file.comment_blocks:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Ordering tags: both halves in the source, a row in the ledger, a shape or a mutant of the explorer; all agree.
+"""Ordering tags: both halves in the source, a row in the ledger, and a shape or a mutant of the explorer, must agree.
 
 A place carries a tag when a comment inside it, or directly above it, holds `[On]`.  In a public block the tags of the
 line `Ordering:` only refer to an ordering; they make no place.
@@ -31,7 +31,7 @@ class Half:
 
 
 def place_of(file, first, last):
-    """What a comment on these lines belongs to: the function around it, or what stands directly below it."""
+    """Returns the function that a comment on these lines is in, or the declaration directly below it."""
     for function in scan(file).functions:
         if function.first <= first <= function.last:
             return function.name
@@ -49,7 +49,7 @@ def place_of(file, first, last):
 
 
 def strip_references(comment):
-    """A public block without its lines `Ordering:` and what continues them."""
+    """Returns a public block without its `Ordering:` lines and their continuations."""
     return re.sub(r"^[ *]*Ordering:.*?(?=^[ *]*[A-Z]\w+:|\Z)", "", comment, flags=re.M | re.S)
 
 
@@ -60,7 +60,7 @@ def halves(tree):
             continue
         head = next((block[0] for block in file.comment_blocks if "SPDX" not in block[2]), 0)
         for first, last, comment in file.comment_blocks:
-            # The head of a file may speak about tags; that is no place either.
+            # The head of a file may mention tags; that is not one of their places.
             tags = set(TAG.findall(strip_references(comment))) if first != head else set()
             place = place_of(file, first, last) if tags else None
             found += [Half(tag, file.path, first, place, comment) for tag in sorted(tags) if place]
@@ -68,7 +68,7 @@ def halves(tree):
 
 
 def shapes_of(tree):
-    """Tag -> the line of its first shape."""
+    """Returns, for each tag, the line of its first shape."""
     shapes = {}
     for number, line in enumerate(tree.by_path[SHAPES].lines if tree.exists(SHAPES) else [], 1):
         match = SHAPE.match(line)
@@ -78,7 +78,7 @@ def shapes_of(tree):
 
 
 def rows_of(tree):
-    """Tag -> its rows of the ledger, each a line number and its text."""
+    """Returns, for each tag, its rows of the ledger: line number and text."""
     rows = {}
     for number, line in enumerate(tree.by_path[LEDGER].lines if tree.exists(LEDGER) else [], 1):
         match = ROW.match(line)
@@ -112,12 +112,12 @@ def check_rows(tag, places, rows):
 
 
 def mutants_named(rows):
-    """The mutants of the explorer that these rows name, each with its line."""
+    """Returns the mutants of the explorer that these rows name, each with its line."""
     return [(number, name) for number, text in rows for name in MUTANT.findall(text)]
 
 
 def check_names(tree, places):
-    """Functions that the comments name must exist."""
+    """Checks that functions which the comments name exist."""
     defined = set()
     for file in tree.under("src", "include"):
         defined.update(function.name for function in scan(file).functions)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a compiler sees in src/: structs and who touches their fields, functions and who refers to them.
+"""src/ as a compiler sees it: structs and the functions that touch their fields, functions and their references.
 
 Every .c of src/ is read once by libclang, as debug builds compile it; a header's declarations and inline functions
 count once, where they stand.  An access belongs to the file in which it is spelled: what a macro's body touches is
@@ -74,11 +74,11 @@ class Reference:
 
 
 class Unreadable(Exception):
-    """Without libclang, or with source that does not compile, nothing can be said."""
+    """Raised without libclang, or for source that does not compile."""
 
 
 def libclang():
-    """Debian's bindings, also for a Python that is not Debian's: they are one module without compiled parts."""
+    """Returns Debian's bindings, also under another Python: they are one module without compiled parts."""
     try:
         import clang.cindex as cindex
     except ModuleNotFoundError:
@@ -99,7 +99,7 @@ def is_blank(file, line):
 
 
 def comment_of_field(file, first, last):
-    """The comment that stands behind a field, or else the one on lines of its own directly above it."""
+    """Returns the comment after a field, or the one on separate lines directly above it."""
     blocks = file.comment_blocks
     behind = [text for begin, _, text in blocks if first <= begin <= last and not is_blank(file, begin)]
     above = [text for begin, end, text in blocks if end == first - 1 and is_blank(file, begin)]
@@ -111,7 +111,7 @@ def comment_above(file, line):
 
 
 class Reader:
-    """Reads one tree; afterwards structs, accesses, symbols and references hold what was found."""
+    """Reads one tree; afterwards structs, accesses, symbols and references contain the findings."""
 
     def __init__(self, tree):
         self.tree = tree
@@ -145,7 +145,7 @@ class Reader:
                 self.visit(cursor, [], "")
 
     def place(self, cursor):
-        """Where it is spelled, as (path, line, column); None outside the tree."""
+        """Returns the place of a cursor's text as (path, line, column); None: outside the tree."""
         file = self.cindex.c_object_p()
         line, column, offset = ctypes.c_uint(), ctypes.c_uint(), ctypes.c_uint()
         numbers = [ctypes.byref(number) for number in (line, column, offset)]
@@ -185,7 +185,7 @@ class Reader:
         if kind == "variable":  # one without a value is a tentative definition, which libclang does not count
             is_definition = cursor.storage_class != self.cindex.StorageClass.EXTERN
         key = (name, place[0] if is_static or kind == "enumerator" else None)
-        # A definition tells more than a declaration does.
+        # A definition has more information than a declaration.
         if key not in self.symbols or is_definition:
             self.symbols[key] = Symbol(name, kind, *place[:2], is_static, is_definition)
 
@@ -199,7 +199,7 @@ class Reader:
             self.references.add(Reference(*place[:2], target.spelling, kind, is_static))
 
     def struct_name(self, cursor):
-        """The innermost enclosing struct that has a name; "" if none has."""
+        """Returns the innermost enclosing struct that has a name; "" if none has."""
         while cursor.kind in (self.kinds.STRUCT_DECL, self.kinds.UNION_DECL):
             if not cursor.is_anonymous() and cursor.spelling and "(" not in cursor.spelling:
                 return cursor.spelling
@@ -245,7 +245,7 @@ class Reader:
         return field.type.get_canonical().kind == self.cindex.TypeKind.CONSTANTARRAY
 
     def is_assigned(self, cursor, parent):
-        """Is it on the left of an assignment?"""
+        """Returns true if it is on the left of an assignment."""
         left = next(parent.get_children())
         kind = self.lib.clang_getCursorBinaryOperatorKind(parent)
         return kind in ASSIGNMENTS and left.extent.end.offset >= cursor.extent.end.offset
@@ -280,7 +280,7 @@ class Reader:
 
 
 def facts(tree):
-    """The Reader of @tree, which the rules share."""
+    """Returns the Reader of @tree, which the rules share."""
     if not hasattr(tree, "parsed"):
         tree.parsed = Reader(tree)
     return tree.parsed

@@ -31,7 +31,7 @@ def public_headers(tree):
 
 
 def entries(file):
-    """The functions that @file declares or defines, from top to bottom."""
+    """Returns the functions that @file declares or defines, from top to bottom."""
     found = [Entry(function.name, function.first, function.body) for function in scan(file).functions]
     for statement in scan(file).statements:
         plain = ATTRIBUTE.sub(" ", statement.text)
@@ -42,7 +42,7 @@ def entries(file):
 
 
 def covering_comment(file, line):
-    """The comment directly above @line, or above the unbroken run of lines that it belongs to."""
+    """Returns the comment directly above @line, or above the lines without a gap that contain it."""
     by_last = {block[1]: block for block in file.comment_blocks}
     number = line - 1
     while number >= 1 and file.lines[number - 1].strip():
@@ -54,7 +54,7 @@ def covering_comment(file, line):
 
 
 def missing_labels(comment):
-    """What a full block lacks, or has in the wrong order."""
+    """Returns what is missing in a full block, or is in the wrong order."""
     places = [re.search(rf"^[ *]*{label}:", comment, re.M) for label in LABELS]
     absent = [label for label, place in zip(LABELS, places) if not place]
     if absent:
@@ -64,7 +64,7 @@ def missing_labels(comment):
 
 
 def wrapped_names(headers):
-    """Every name that a macro of the public headers mentions."""
+    """Returns every name that a macro of the public headers uses."""
     names = set()
     for file in headers:
         for match in re.finditer(r"^[ \t]*#[ \t]*define\b((?:[^\n]*\\\n)*[^\n]*)", file.code, re.M):

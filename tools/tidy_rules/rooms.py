@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The rooms of src/: who may include whom, who may wait, where state may live, where #if may stand."""
+"""The rooms of src/: the rooms that each may include, rooms that may wait, places of state and of #if."""
 
 import re
 
@@ -8,11 +8,12 @@ from tidy_rules.scan import ATTRIBUTE, scan
 
 # Lowest first: a room includes only rooms to its left.
 ROOMS = ["plat", "base", "config", "reader", "parked", "gp", "section", "callback", "watch", "work", "turn",
-         "serve", "driver", "urcu", "api"]
-WAITING = {"plat", "work", "turn", "serve", "driver", "urcu", "api"}
+         "serve", "driver", "urcu", "srcu", "api", "table", "lpm"]
+WAITING = {"plat", "work", "turn", "serve", "driver", "urcu", "srcu", "api", "table", "lpm"}
 FRONT_ENDS = {"cxx", "rust", "compat"}
 STATE_FILE = "src/api/domain.c"
 THREAD_FILE = "src/api/begin.c"  # the thread-local block
+TABLE_FILE = "src/table/retire.c"  # the resizer, above the domain
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.M)
 WAITS = re.compile(
@@ -29,7 +30,7 @@ def room_of(file):
 
 
 def includes(file):
-    """Each include as (line, what, is in quotes)."""
+    """Returns each include as (line, file, is in quotes)."""
     for match in INCLUDE.finditer(file.code_and_strings):
         yield file.line_of(match.start(1)), match.group(2), match.group(1) == '"'
 
@@ -80,7 +81,7 @@ def no_waits(tree):
 
 
 def is_mutable_variable(text):
-    """Does this declaration outside functions define something that can change?"""
+    """Returns true if this declaration outside functions defines an object that can change."""
     plain = ATTRIBUTE.sub(" ", text).strip()
     if re.match(r"(typedef|extern|using|template|friend|static_assert|_Static_assert)\b", plain):
         return False
@@ -89,19 +90,19 @@ def is_mutable_variable(text):
     declarator = plain.split("=")[0]
     if re.search(r"\bconstexpr\b", declarator):
         return False
-    # A function's declaration; `(*name)(...)` is a pointer to one, and const there stands behind the *.
+    # A function's declaration; `(*name)(...)` is a pointer to one, and const there follows the *.
     if re.search(r"^[^(]*\((?!\s*\*)", declarator):
         return False
     pointer = re.search(r"\(\s*\*\s*(const\b)?", declarator)
     if pointer:
         return pointer.group(1) is None
-    # const must stand behind the last *, where there is one.
+    # const must follow the last *, if there is one.
     return not re.search(r"\bconst\b", declarator.rsplit("*", 1)[-1])
 
 
 def file_scope(tree):
     for file in tree.under("src"):
-        if file.path in (STATE_FILE, THREAD_FILE):
+        if file.path in (STATE_FILE, THREAD_FILE, TABLE_FILE):
             continue
         for statement in scan(file).statements:
             if not statement.in_class and is_mutable_variable(statement.text):
@@ -117,7 +118,7 @@ def file_scope(tree):
 
 
 def is_guard(file, match):
-    """`#ifndef X` followed at once by `#define X`."""
+    """Returns true for `#ifndef X` directly followed by `#define X`."""
     following = re.match(r"\s*#\s*define\s+(\w+)", file.code[match.end() :])
     return match.group(1) == "ifndef" and following is not None and following.group(1) == match.group(2).strip()
 

@@ -33,7 +33,7 @@ class Function:
 
 @dataclasses.dataclass
 class Statement:
-    """A declaration outside functions; what stood in braces is left as {}."""
+    """A declaration outside functions; text in braces is replaced by {}."""
 
     text: str
     line: int
@@ -62,7 +62,7 @@ def _own_line(code, brace):
 
 
 def _has_assignment(head):
-    """An = outside parentheses and not of an operator: what follows is an initialiser."""
+    """An = outside parentheses and not of an operator: an initialiser follows."""
     depth = 0
     for place, letter in enumerate(head):
         depth += (letter in "(<") - (letter in ")>")
@@ -167,7 +167,7 @@ class Scan:
 
 
 def scan(file):
-    """The Scan of @file, made once."""
+    """Returns the Scan of @file, which is made once."""
     if not hasattr(file, "_scan"):
         file._scan = Scan(file)
     return file._scan

@@ -30,8 +30,8 @@ def preamble(tree, language):
 
 
 def compiles(tree, language, source):
-    """None, or the first error as (line, message)."""
-    # What C only warns about, but no example should do.
+    """Returns None, or the first error as (line, message)."""
+    # C only warns about these, but examples must not do them.
     strict = [f"-Werror={what}" for what in ("implicit-function-declaration", "implicit-int", "int-conversion",
                                              "incompatible-pointer-types")]
     compiler = ["gcc", "-xc", "-std=gnu11", *strict] if language == "c" else ["g++", "-xc++", "-std=gnu++20"]
@@ -48,14 +48,14 @@ def as_declarations(block, line):
 
 
 def as_body(block, line):
-    # Includes of a fragment belong to file scope; blanks keep the numbers of the lines.
+    # Includes of a fragment are moved to file scope; blank lines in their place keep the line numbers.
     includes = "".join(re.findall(r"^[ ]*#include[^\n]*\n", block, re.M))
     rest = re.sub(r"^[ ]*#include[^\n]*$", "", block, flags=re.M)
     return f'{includes}void snippet_{line}(void)\n{{\n#line {line} "snippet"\n{rest}\n}}\n'
 
 
 def page_findings(tree, file):
-    """Compile the blocks of one page in order."""
+    """Compiles the blocks of one page in order."""
     earlier = {}
     for match in FENCE.finditer(file.text):
         language = "c" if match.group(1) == "c" else "cpp"
@@ -69,7 +69,7 @@ def page_findings(tree, file):
         others = [before + as_body(block, line), as_declarations(block, line), as_body(block, line)]
         errors = [compiles(tree, language, head + other) for other in others]
         if None not in errors:
-            # Statements fail as declarations at once; the other reading says more.
+            # Statements are not valid declarations, so the errors of the other reading are more useful.
             at, message = errors[0] if re.search(r"expected .* before", error[1]) else error
             yield Finding(file.path, at or line, f"does not compile: {message}; mend it, or mark the block text")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Names of src/: files use each other in no circle; nobody's field, function or enumerator; one definition a constant.
+"""Names of src/: files use each other in no circle; no unused field, function or enumerator; one definition a constant.
 """
 
 import collections
@@ -14,7 +14,7 @@ PADDING = re.compile(r"^(pad|padding|unused|reserved)(_|\d|$)")
 
 def file_edges(tree):
     """For each pair of .c files, the first place where one names a function or variable of the other.  The exported
-    names count for nobody: they stand for the program that calls them."""
+    names count as uses by none: they stand for the program that calls them."""
     attrs = {
         symbol.name: symbol.path
         for symbol in facts(tree).symbols.values()
@@ -30,7 +30,7 @@ def file_edges(tree):
 
 
 def reachable(edges, start):
-    """Every file that @start leads to, with the file through which it was reached first."""
+    """Returns every file that is reached from @start, with the file through which it was reached first."""
     through = {}
     waiting = collections.deque([start])
     while waiting:
@@ -96,8 +96,8 @@ def dead_code(tree):
 
 
 def one_definition(tree):
-    """A constant that two files define is two constants as soon as one of them changes.  A header's guard is no
-    constant: another file may set it, to refuse the header, but it guards one."""
+    """Finds constants that two files define: they differ as soon as one is changed.  A header's guard is no such
+    constant: another file may define it to refuse the header."""
     places = collections.defaultdict(set)
     for file in tree.under("src", "include"):
         for match in DEFINE.finditer(file.code):

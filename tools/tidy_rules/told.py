@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What pages tell of the source: links and files, names of the project's functions, the program's commands, numbers.
+"""Statements of pages about the source: links and files, names of functions, the program's commands, numbers.
 
 Which number of a page stands where in the source is listed in docs/numbers.txt, whose head says how.
 """
@@ -27,14 +27,14 @@ FENCE = re.compile(r"^```.*?^```", re.S | re.M)
 
 
 def pages(tree):
-    """Pages that tell what is so now; a changelog and decisions tell what was so."""
+    """Returns the pages about the present state; a changelog and decisions are about the past."""
     for file in tree.files:
         if file.extension == ".md" and file.name != "CHANGELOG.md" and "decisions" not in file.parts:
             yield file
 
 
 def prose(file):
-    """The page without its examples: as many lines."""
+    """Returns the page without its examples, with the same number of lines."""
     return FENCE.sub(lambda match: "\n" * match.group().count("\n"), file.text)
 
 
@@ -43,7 +43,7 @@ def folders(tree):
 
 
 def anchors(file):
-    """Of the headings, as web pages make them."""
+    """Returns the anchors of the headings, as web pages make them."""
     heads = re.findall(r"^#+ +(.*)", prose(file), re.M)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
@@ -79,13 +79,13 @@ def told_names(tree):
 
 
 def of_program(tree):
-    """The source of the program, string literals that stand in a row as one."""
+    """Returns the source of the program, with adjacent string literals joined."""
     text = "\n".join(file.text for file in tree.files if file.path.startswith("lab/") and file.is_c_like)
     return re.sub(r'"\s*\n\s*"', "", text)
 
 
 def wrong_in(words, commands, source, tree):
-    """What a command line on a page has that the program has not."""
+    """Returns the parts of a page's command line that the program does not have."""
     if words[0] not in commands:
         yield f"rtrcu {words[0]}: there is no such command"
         return
@@ -126,7 +126,7 @@ def number_of(text):
 
 
 def value_at(file, words):
-    """The number that stands at {} in these words of the file, and where; None: the words are not there."""
+    """Returns the number at {} in these words of the file, and its line; None: the file does not have the words."""
     if words.startswith("count "):
         return len(re.findall(words[len("count ") :], file.text, re.M)) or None, 1
     before, after = (re.sub(r"(?:\\ )+", r"[\\s*]+", re.escape(part)) for part in words.split("{}"))
@@ -135,7 +135,7 @@ def value_at(file, words):
 
 
 def sides(row):
-    """(path, words) of page and source."""
+    """Returns (path, words) of page and source."""
     return [tuple(part.strip() for part in side.split(":", 1)) for side in row.split(" <- ", 1)]
 
 

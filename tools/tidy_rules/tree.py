@@ -23,7 +23,7 @@ REPEATED = re.compile(rb"^(.*?) *(?://|#|<!--) times (\d+)(?: -->)?$", re.M)
 
 
 def blank(text):
-    """As many lines and columns, nothing in them."""
+    """Returns blank text with the same lines and columns."""
     return re.sub(r"[^\n]", " ", text)
 
 
@@ -74,7 +74,7 @@ class File:
 
     @property
     def code(self):
-        """Code alone: comments and the insides of strings are blank."""
+        """The code: comments and the contents of strings are blank."""
         return self._views[0]
 
     @functools.cached_property
@@ -91,7 +91,7 @@ class File:
 
     @functools.cached_property
     def plain_code(self):
-        """As code, without preprocessor lines and their continuations."""
+        """The code without preprocessor lines and their continuations."""
         return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda match: blank(match.group()), self.code, flags=re.M)
 
     def line_of(self, offset):
@@ -115,7 +115,7 @@ class File:
 
 
 def listed_files(root):
-    """What git knows or would add; without git (an unpacked archive), every file that is not built."""
+    """Returns the files that git knows or would add; without git (an unpacked archive), all that are not built."""
     command = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "."]
     try:
         answer = subprocess.run(command, capture_output=True, check=True).stdout.decode()
@@ -149,5 +149,5 @@ class Tree:
         return [file for file in self.files if file.is_c_like]
 
     def under(self, *folders):
-        """C and C++ files below the named top folders."""
+        """Returns the C and C++ files below the named top folders."""
         return [file for file in self.c_files if file.parts[0] in folders]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Caches that never forget, and a kernel that never blocks.
+// Caches without evictions, and a kernel that never blocks.
 #include "machine/world.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ bool has(const std::vector<uint64_t> &set, size_t member)
     return set[member / 64] >> member % 64 & 1;
 }
 
-// False: it was there.
+// False: it was a member before.
 bool add(std::vector<uint64_t> &set, size_t member)
 {
     const bool fresh = !has(set, member);
@@ -218,7 +218,7 @@ int World::fence_heavy(bool)
     return 0;
 }
 
-// Who waits for others lets them go on, unless one of them waits in turn.
+// A thread that waits lets the others run, unless one of them waits too.
 void World::wait()
 {
     if (waiting_ || !others_)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A machine that counts: the doors of the explorer's machine (test/sim), behind which each thread is a CPU with a cache
-// of its own, and one runs at a time.
+// A machine that counts: the interface of the explorer's machine (test/sim), with a CPU and a cache for each thread
+// and one thread running at a time.
 //
-// The model: memory is lines of 64 bytes; a cache never forgets one but when another CPU writes it.
+// The model: memory consists of lines of 64 bytes; a cache loses a line only when another CPU writes it.
 //   read    of a line that another CPU wrote last, and that was not read here since: a transfer
 //   write   of a line that any other CPU has read or written since our last write: a transfer
-//   first touch of a line that nobody has: from memory, no transfer
-// A read-modify-write is a write, whether it changes anything or not.  Not counted: what a fence costs, the interrupts
-// of membarrier(), how many caches a write empties, distances, and every wait for another CPU's access.
+//   first touch of a line that no CPU has: from memory, no transfer
+// A read-modify-write is a write, whether it changes the value or not.  Not counted: the cost of fences, the interrupts
+// of membarrier(), how many caches a write invalidates, distances, and waits for another CPU's access.
 #pragma once
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdint>
 #include <functional>
@@ -22,22 +23,22 @@
 namespace sim
 {
 
-constexpr size_t kThreadBlock = 128;
+constexpr size_t kThreadBlock = 256;
 
 enum Resource : unsigned { kMalloc = 1, kPages = 2, kThreads = 4, kExitHooks = 8 };
 
-// What a stretch of the run took.
+// The counts of a part of the run.
 struct Tally {
     uint64_t transfers = 0; // of lines between CPUs
-    uint64_t lines = 0;     // touched, each once for each CPU
+    uint64_t lines = 0;     // accessed, each counted once for each CPU
     uint64_t fences = 0;    // heavy ones
 };
 
-// Where transfers happen most.
+// The line with the most transfers.
 struct Contended {
     uint64_t transfers = 0;
-    uint64_t cpus = 0;       // that took part
-    const char *access = ""; // that most of them are for, as the source spells it
+    uint64_t cpus = 0;       // that accessed it
+    const char *access = ""; // the access that causes most of them, as in the source
     const char *where = "";  // its function
 };
 
@@ -52,9 +53,9 @@ class World
   public:
     explicit World(int cpus);
 
-    // ---- for what is counted ----
+    // ---- for the subjects ----
     void as_cpu(int cpu, const std::function<void()> &body);
-    // What others do whenever the running CPU waits.  It must come to an end by itself.
+    // The work of other CPUs whenever the running CPU waits.  It must end by itself.
     void meanwhile(std::function<void()> others)
     {
         others_ = std::move(others);
@@ -65,7 +66,7 @@ class World
     {
         return tally_.transfers;
     }
-    // Of the last stretch.
+    // The counts of the last part of the run.
     Contended most_contended() const;
 
     // ---- for the library: accesses ----
@@ -99,6 +100,23 @@ class World
     }
     int futex_lock_pi(uintptr_t word, int64_t timeout_ns);
     int futex_unlock_pi(uintptr_t word);
+    int event_make() // no thread here sleeps in an event loop
+    {
+        return -ENOSYS;
+    }
+    int event_duplicate(int)
+    {
+        return -ENOSYS;
+    }
+    void event_set(int)
+    {
+    }
+    void event_clear(int)
+    {
+    }
+    void event_close(int)
+    {
+    }
     int64_t clock_now()
     {
         return now_ += 100;
@@ -115,7 +133,7 @@ class World
     void set_exit_hook(void (*)(void *))
     {
     }
-    void set_fork_hooks(void (*)(), void (*)()) // nobody forks here
+    void set_fork_hooks(void (*)(), void (*)()) // no thread forks here
     {
     }
     void arm_exit(void *)
@@ -125,7 +143,7 @@ class World
     {
         return false;
     }
-    // Threads that the library makes never run: their work is done by whom the run says.
+    // Threads that the library makes never run: the run names the CPU that does their work.
     int add_thread(const char *, void *(*)(void *), void *, bool)
     {
         return static_cast<int>(cpus_.size());
@@ -133,7 +151,7 @@ class World
     void set_rt_priority(uint32_t, int)
     {
     }
-    // No thread waits here for another's CPU: all use as much of it as time passes, at one priority.
+    // No thread waits here for a CPU: each uses as much CPU time as time passes, and all have one priority.
     int64_t cpu_ns_of(uint32_t)
     {
         return now_;
@@ -170,12 +188,12 @@ class World
     void print(const char *format, va_list arguments);
 
   private:
-    // Who has a line: the CPUs as bits.
+    // The CPUs that have a line, as bits.
     struct Line {
         std::vector<uint64_t> holders;
         uint32_t held = 0;
         bool written = false;
-        uint64_t transfers = 0; // of the stretch that is counted, as is what follows
+        uint64_t transfers = 0; // this and the following members: of the part that is counted
         std::vector<uint64_t> touched;
         std::map<std::pair<const char *, const char *>, uint64_t> accesses;
     };

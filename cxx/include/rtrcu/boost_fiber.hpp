@@ -14,7 +14,7 @@
 namespace rtrcu
 {
 
-// The fiber's task lies in its properties, which live and die with the fiber.
+// The task of a fiber, stored in the fiber's properties, which live as long as the fiber.
 class fiber_task : public boost::fibers::fiber_properties
 {
   public:
@@ -28,8 +28,8 @@ class fiber_task : public boost::fibers::fiber_properties
 //
 //     boost::fibers::use_scheduling_algorithm<rtrcu::fiber_algorithm<boost::fibers::algo::shared_work>>();
 //
-// Boost asks the algorithm for the next fiber in the context of the one that is being suspended, on the thread that
-// will run the next: exactly where the one parks and the other resumes.
+// Boost calls the algorithm in the context of the fiber that is being suspended, on the thread that runs the next one:
+// there the first fiber parks and the next one resumes.
 template <typename Algorithm = boost::fibers::algo::round_robin> class fiber_algorithm : public Algorithm
 {
   public:
@@ -46,8 +46,8 @@ template <typename Algorithm = boost::fibers::algo::round_robin> class fiber_alg
         return next;
     }
 
-    // A fiber that is launched by launch::dispatch runs at once, without a look for the next: the one that launched it
-    // comes here as ready, still mounted, and from the launched one's context.
+    // A fiber launched by launch::dispatch runs immediately, without a call of pick_next().  Its launcher is passed
+    // here as ready, still mounted, in the context of the launched fiber.
     void awakened(boost::fibers::context *context) noexcept override
     {
         boost::fibers::context *active = boost::fibers::context::active();
@@ -61,7 +61,7 @@ template <typename Algorithm = boost::fibers::algo::round_robin> class fiber_alg
     }
 
   private:
-    // The dispatcher never holds a section.
+    // The task of a fiber; null for the dispatcher, which never holds a section.
     static fiber_task *task_of(boost::fibers::context *context) noexcept
     {
         if (!context || context->is_context(boost::fibers::type::dispatcher_context))

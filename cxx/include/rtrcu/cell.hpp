@@ -10,8 +10,8 @@
 //     current.update([](Config &copy) { copy.port = 8080; });      a changed copy takes the old one's place
 //     current.store(std::make_unique<Config>(...));
 //
-// Whatever leaves the cell is destroyed behind a grace period, by whoever runs callbacks (docs/callbacks.md), and the
-// cell's destructor does not wait for it.  Nothing here waits for readers but retired::wait() and retired::release().
+// A value that leaves the cell is destroyed after a grace period, by the invoker of callbacks (docs/callbacks.md); the
+// cell's destructor does not wait for it.  Only retired::wait() and retired::release() wait for readers.
 #ifndef RTRCU_CELL_HPP
 #define RTRCU_CELL_HPP
 
@@ -32,9 +32,10 @@ namespace rtrcu
 namespace detail
 {
 
-// What a cell points to.  Readers look at @object alone; the head is the library's once the node is retired.
+// The node to which a cell points.  Readers use @object alone; the head belongs to the library once the node is
+// retired.
 template <typename T> struct node {
-    head link; // first; its function is known from the beginning
+    head link; // first; its function is set at construction
     T *object;
 
     explicit node(void (*reclaim)(rcu_head *)) noexcept : link{nullptr, reclaim}, object(nullptr)
@@ -47,14 +48,14 @@ template <typename T> struct node {
     {
         call(link, link.func);
     }
-    // No reader can have it.
+    // Called when no reader can hold the value.
     void reclaim_now() noexcept
     {
         link.func(reinterpret_cast<rcu_head *>(&link));
     }
 };
 
-// A value that came by std::unique_ptr.
+// A value that was passed in a std::unique_ptr.
 template <typename T, typename D> struct owning_node : node<T> {
     std::unique_ptr<T, D> owner;
 
@@ -68,7 +69,7 @@ template <typename T, typename D> struct owning_node : node<T> {
     }
 };
 
-// A value that was made here, in one allocation with its node.
+// A value that is constructed in one allocation with its node.
 template <typename T> struct value_node : node<T> {
     T value;
 
@@ -83,7 +84,7 @@ template <typename T> struct value_node : node<T> {
     }
 };
 
-// A node that nobody reads: not yet, or not any more.
+// Deletes a node that no reader can hold: it is not published yet, or its grace period has passed.
 template <typename T> struct discard {
     void operator()(node<T> *unread) const noexcept
     {
@@ -97,7 +98,7 @@ template <typename T, typename D> unread_node<T> own(std::unique_ptr<T, D> &&giv
     return given ? unread_node<T>(new owning_node<T, D>(std::move(given))) : nullptr;
 }
 
-// A section as long as a block.
+// A section that lasts until the end of a block.
 struct scoped_section {
     scoped_section() noexcept
     {
@@ -112,8 +113,8 @@ struct scoped_section {
 };
 
 #ifdef RTRCU_DEBUG
-// A fiber may go on on another thread, and compilers take it for granted that pthread_self() and the place of what is
-// thread_local stay as they are within a function.  So they are asked for in functions that are never part of another.
+// Called out of line: a fiber may continue on another thread, but compilers assume that pthread_self() and the
+// addresses of thread_local variables do not change within a function.
 [[gnu::noinline]] inline pthread_t this_thread()
 {
     __asm__ volatile("" ::: "memory");
@@ -125,11 +126,11 @@ struct scoped_section {
     return rtrcu_self.task != nullptr;
 }
 
-// Where a snapshot began.  A parked task's may end elsewhere.
+// The thread on which a snapshot began.  A snapshot of a parked task may end on another.
 class snapshot_check
 {
   protected:
-    // Before the section ends: a task that has none left is no longer known to the thread.
+    // Called before the section ends: the thread no longer knows a task that has no section left.
     void ends() const
     {
         if (!pthread_equal(began_, this_thread()) && !is_in_task())
@@ -149,7 +150,8 @@ struct snapshot_check {
 
 } // namespace detail
 
-// Debug builds have names of their own: their snapshots are larger, and files of both kinds do not link by accident.
+// Debug builds use a namespace of their own: their snapshots are larger, and files of both kinds must not link by
+// accident.
 #ifdef RTRCU_DEBUG
 inline namespace checked
 {
@@ -157,9 +159,10 @@ inline namespace checked
 
 template <typename T, typename D = std::default_delete<T>> class cell;
 template <typename T, typename D = std::default_delete<T>> class retired;
+template <typename Key, typename T, typename Hash, typename Equal, typename Allocator> class hash_map;
 
-// A section and the value that a cell had in it.  It stays in the block where it was made: it is neither copied nor
-// moved nor allocated, and a temporary one gives nothing out that could outlive it.
+// A section, and the value that a cell had in it.  It stays in the block where it was created: it cannot be copied,
+// moved or allocated, and a temporary one returns nothing that could outlive it.
 template <typename T> class [[nodiscard]] snapshot : detail::snapshot_check
 {
   public:
@@ -185,7 +188,7 @@ template <typename T> class [[nodiscard]] snapshot : detail::snapshot_check
     {
         return object_;
     }
-    // Keep the snapshot: auto now = cell.read();
+    // Deleted for temporaries; keep the snapshot: auto now = cell.read();
     const T &operator*() const && = delete;
     const T *operator->() const && = delete;
     const T *get() const && = delete;
@@ -205,7 +208,12 @@ template <typename T> class [[nodiscard]] snapshot : detail::snapshot_check
 
   private:
     template <typename, typename> friend class cell;
+    template <typename, typename, typename, typename, typename> friend class hash_map;
 
+    // For a section that has begun; the snapshot owns it from now on.
+    explicit snapshot(const T *object) noexcept : object_(object)
+    {
+    }
     explicit snapshot(const std::atomic<detail::node<T> *> &place) noexcept
     {
         detail::section_begin();
@@ -216,7 +224,7 @@ template <typename T> class [[nodiscard]] snapshot : detail::snapshot_check
     const T *object_;
 };
 
-// What was taken out of a cell, and may still have readers.
+// A value that was removed from a cell, and may still have readers.
 template <typename T, typename D> class [[nodiscard]] retired
 {
   public:
@@ -231,14 +239,14 @@ template <typename T, typename D> class [[nodiscard]] retired
         std::swap(cookie_, taken.cookie_);
         return *this;
     }
-    // Does not wait: what nobody asked back is destroyed behind its grace period.
+    // Does not wait: if the value was not released, it is destroyed after its grace period.
     ~retired()
     {
         if (node_)
             node_->retire();
     }
 
-    // Is there a value?
+    // Does this hold a value?
     explicit operator bool() const noexcept
     {
         return node_ != nullptr;
@@ -248,7 +256,8 @@ template <typename T, typename D> class [[nodiscard]] retired
     {
         return !node_ || rtrcu_poll_state(cookie_);
     }
-    // Wait for the last reader, outside sections; the value is the caller's then, as long as this lives.
+    // Wait for the last reader, outside sections.  Then only the caller uses the value, which lives as long as this
+    // object.
     T *wait() &noexcept RTRCU_DETAIL_BOUND
     {
         if (!node_)
@@ -257,7 +266,7 @@ template <typename T, typename D> class [[nodiscard]] retired
         return node_->object;
     }
     T *wait() && = delete;
-    // Wait for the last reader, and take the value.  One that the cell made itself is moved into memory of its own.
+    // Wait for the last reader, and take the value.  A value that the cell constructed is moved into memory of its own.
     std::unique_ptr<T, D> release()
     {
         if (!wait())
@@ -293,7 +302,7 @@ template <typename T, typename D> class cell
     using owner_type = std::unique_ptr<T, D>;
     static_assert(std::is_same_v<typename owner_type::pointer, T *>, "the deleter's pointer must be a T *");
 
-    // Without a value.
+    // An empty cell.
     constexpr cell() noexcept = default;
     constexpr explicit cell(std::nullptr_t) noexcept
     {
@@ -313,13 +322,13 @@ template <typename T, typename D> class cell
     cell(const cell &) = delete;
     cell &operator=(const cell &) = delete;
 
-    // The value of now, and a section that keeps it.  Wait-free; costs a section and two loads.
+    // The current value, and a section that keeps it alive.  Wait-free; costs a section and two loads.
     snapshot<T> read() const noexcept
     {
         return snapshot<T>(place_);
     }
-    // The value of now, or null, in a section that the caller has: a guard, a section of a coroutine, a standard lock
-    // of the domain.  It may be used as long as that.
+    // The current value, or null, inside a section of the caller: a guard, a coroutine's section, or a standard lock of
+    // the domain.  The value may be used until that section ends.
     template <typename Section, std::enable_if_t<detail::is_section<Section>::value, int> = 0>
     const T *read(const Section &within RTRCU_DETAIL_BOUND) const noexcept
     {
@@ -329,61 +338,61 @@ template <typename T, typename D> class cell
     }
     template <typename Section, std::enable_if_t<detail::is_section<Section>::value, int> = 0>
     const T *read(const Section &&within) const = delete;
-    // @look(pointer to the value, or null) in a section; what it returns is a copy.
+    // Call @look(pointer to the value, or null) in a section; return a copy of its result.
     template <typename Look> auto with(Look &&look) const -> std::invoke_result_t<Look, const T *>
     {
         using Result = std::invoke_result_t<Look, const T *>;
         static_assert(!std::is_reference_v<Result> && !std::is_pointer_v<Result>,
-                      "what with() returns outlives the section: return a copy");
+                      "the result of with() outlives the section: return a copy");
         snapshot<T> now(place_);
         return std::forward<Look>(look)(now.get());
     }
 
-    // Publish @next, which may be null.  If it throws, for want of memory, the cell is as it was and @next destroyed.
+    // Publish @next, which may be null.  If it throws for lack of memory, the cell is unchanged and @next destroyed.
     void store(owner_type next)
     {
         replace(detail::own(std::move(next)));
     }
-    // Publish a new value made of @arguments, in one allocation.
+    // Publish a new value constructed from @arguments, in one allocation.
     template <typename... Arguments> void emplace(Arguments &&...arguments)
     {
         replace(unread(new detail::value_node<T>(std::forward<Arguments>(arguments)...)));
     }
-    // No value any more.
+    // Empty the cell.
     void reset() noexcept
     {
         replace(nullptr);
     }
-    // As store(), for who wants the old value back.
+    // As store(), but return the old value.
     retired<T, D> exchange(owner_type next)
     {
         return retired<T, D>(place_.exchange(detail::own(std::move(next)).release(), std::memory_order_acq_rel));
     }
 
-    // Publish what @change makes of the value, in one of three forms:
+    // Replace the value by the result of @change, in one of three forms:
     //
     //     [](T &copy) { ... }                                           changes a copy
     //     [](const T &old) { ... return a T; }                          makes the next value
     //     [](const T &old) { ... return a std::unique_ptr<T, D>; }      makes it with its owner; null: nothing changes
     //
-    // Updaters do not wait for each other: who finds that another one was faster throws away what it made, and begins
-    // anew with that one's value, so @change may be called more than once.  It runs in a section.  An exception of
-    // @change, or of the copy, leaves the cell as it was.  False if nothing changed: the cell is empty, or see above.
+    // Updaters do not wait for each other: if another one was faster, this one discards its value and starts over with
+    // the new value, so @change may be called more than once.  It runs in a section.  An exception of @change, or of
+    // the copy, leaves the cell as it was.  False if nothing changed: the cell is empty, or @change returned null.
     template <typename Change> bool update(Change &&change)
     {
-        for (bool updated;;) { /* ends when no other updater comes between, which each does once an update */
+        for (bool updated;;) { /* ends when no other updater was faster, and each is so once per update */
             detail::scoped_section within;
             if (attempt(change, updated))
                 return updated;
         }
     }
-    // The same in a section that the caller has, as for read(): a quiescent_guard costs nothing.
+    // As above, in a section that the caller has open.  With a quiescent_guard, the update opens none of its own.
     template <typename Section, typename Change, std::enable_if_t<detail::is_section<Section>::value, int> = 0>
     bool update(const Section &within, Change &&change)
     {
         (void)within;
         bool updated;
-        while (!attempt(change, updated)) /* ends as above */
+        while (!attempt(change, updated)) /* ends like the loop above */
             ;
         return updated;
     }
@@ -391,8 +400,8 @@ template <typename T, typename D> class cell
   private:
     static constexpr bool makes_values = std::is_same_v<D, std::default_delete<T>>;
 
-    // In a section, so that the old value is neither destroyed nor another one at its address.  False: another updater
-    // was faster.
+    // Called in a section, so that the old value is not destroyed, and no new one can have its address.  False: another
+    // updater was faster.
     template <typename Change> bool attempt(Change &change, bool &updated)
     {
         node *old = place_.load(std::memory_order_acquire);
@@ -432,7 +441,7 @@ template <typename T, typename D> class cell
     {
         if constexpr (std::is_void_v<Result>) {
             static_assert(!std::is_const_v<T>, "a const value cannot be changed: return the next one");
-            static_assert(!std::is_invocable_v<Change &, Value>, "take a T &: what is changed is the copy in the cell");
+            static_assert(!std::is_invocable_v<Change &, Value>, "take a T &: it is the copy in the cell that changes");
             std::unique_ptr<detail::value_node<T>> next(new detail::value_node<T>(old));
             change(next->value);
             return unread(next.release());

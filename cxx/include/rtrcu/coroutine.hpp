@@ -8,13 +8,17 @@
 //     rtrcu::guard guard(task);
 //     co_await rtrcu::parking(task, socket.read(buffer));
 //
-// What is awaited is the argument itself, by reference: it may be kept by the program or made on the spot, need not be
-// movable, may have an operator co_await, and is what the coroutine's promise sees in await_transform.  Both functions
-// belong into a co_await: what they return refers to their argument.
+// The argument itself is awaited, by reference: it may be a variable or a temporary, need not be movable, and may have
+// an operator co_await; the coroutine's promise gets it in await_transform.  Call both functions inside a co_await:
+// their result refers to their argument.
 //
-// Any other co_await inside a section leaves the section open on the wrong thread, unless it is a listed one.
+// Any other co_await inside a section leaves the section open on the wrong thread, unless the section is listed.
 #ifndef RTRCU_COROUTINE_HPP
 #define RTRCU_COROUTINE_HPP
+
+#ifndef __cpp_impl_coroutine
+#error "<rtrcu/coroutine.hpp> needs the coroutines of C++20: compile with -std=c++20"
+#endif
 
 #include <coroutine>
 #include <type_traits>
@@ -27,13 +31,13 @@ namespace rtrcu
 namespace detail
 {
 
-// What is handed on to co_await: the argument as it came.
+// The type that is passed to co_await: the argument's own.
 template <typename Awaited> struct handed_on {
     using type = Awaited &&;
 };
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
-// gcc 12 copies the awaiter that a function returns by reference (13 does not): there an awaiter that any coroutine
-// could await comes as one that refers to it, which is what the promise sees.
+// gcc 12 copies an awaiter that a function returns by reference (13 does not).  So an awaiter that any coroutine could
+// await is wrapped in one that refers to it, and the promise sees the wrapper.
 template <typename Awaiter> struct referring {
     Awaiter &to;
 
@@ -68,8 +72,8 @@ template <typename Awaited> using handed_on_t = typename handed_on<Awaited>::typ
 
 } // namespace detail
 
-// A task is parked while this lives, if it has guards.  Without one nothing is parked: sections that are open then are
-// those of the thread beneath.
+// Parks a task while this lives, if the task has guards.  Without guards it does nothing: open sections then belong to
+// the thread.
 class parked
 {
   public:
@@ -78,7 +82,8 @@ class parked
     {
         begin(owner);
     }
-    // The full expression of the co_await is over, normally or by an exception; or the coroutine is destroyed.
+    // Called when the full expression of the co_await ends, normally or by an exception; or when the coroutine is
+    // destroyed.
     ~parked()
     {
         if (owner_ && owner_->parked_)
@@ -99,9 +104,9 @@ class parked
     task *owner_ = nullptr;
 };
 
-// co_await rtrcu::parking(task, x): as co_await x, and guards of @owner may be alive across it, or none.  Its sections
-// are parked before x can resume the coroutine on another thread, and go on, where the coroutine does, at the end of
-// the full expression: @until_then is a temporary of it.
+// co_await rtrcu::parking(task, x): as co_await x, during which guards of @owner may be alive.  Its sections are parked
+// before x can resume the coroutine on another thread, and resumed on the coroutine's thread when the full expression
+// ends: @until_then is a temporary of it.
 template <typename Awaited>
 [[nodiscard]] detail::handed_on_t<Awaited> parking(task &owner, Awaited &&awaited RTRCU_DETAIL_BOUND,
                                                    parked &&until_then = parked())
@@ -110,8 +115,8 @@ template <typename Awaited>
     return static_cast<detail::handed_on_t<Awaited>>(awaited);
 }
 
-// A read-side critical section of a coroutine, wherever the coroutine runs.  Until it is listed it costs what a guard
-// costs; then it touches no thread any more.  @name is kept by reference, for reports.
+// A read-side critical section of a coroutine, on whichever thread it runs.  Until it is listed it costs as much as a
+// guard; a listed one involves no thread.  @name is kept by reference, for reports.
 class section
 {
   public:
@@ -132,7 +137,7 @@ class section
     section(const section &) = delete;
     section &operator=(const section &) = delete;
 
-    // From now on any co_await may stand in the section.
+    // List the section: from now on the coroutine may use any co_await inside it.
     void list() noexcept
     {
         if (!listed_)

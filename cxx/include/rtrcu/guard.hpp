@@ -13,7 +13,7 @@ namespace rtrcu
 
 class parked;
 
-// The part of a task that its scheduler looks after.
+// The part of a task that its scheduler calls.
 class task
 {
   public:
@@ -30,7 +30,7 @@ class task
 
     void park() noexcept
     {
-        parked_ = true; // first: afterwards another thread may own this
+        parked_ = true; // first: afterwards another thread may resume this task
         rcu_task_park(&state_);
     }
     void resume() noexcept
@@ -51,7 +51,8 @@ class task
     friend class guard;
     friend class parked;
 
-    // The task is known to run on a thread while it has guards of its own: outside them it may move unseen.
+    // The task is mounted on a thread while it has guards of its own; without them it may move to another thread
+    // unnoticed.
     void enter() noexcept
     {
         if (guards_++ == 0 || parked_)
@@ -61,7 +62,7 @@ class task
     void leave() noexcept
     {
         if (parked_)
-            resume(); // destroyed while it is suspended, by whatever thread
+            resume(); // the guard is destroyed while the task is suspended, by any thread
         detail::section_end();
         if (--guards_ == 0)
             park();
@@ -72,8 +73,8 @@ class task
     bool parked_ = false;
 };
 
-// Begins a section, and ends it with the scope, on whatever thread that is.  It may be moved to another scope of the
-// same thread, or of the same task; what was moved from holds nothing.
+// A section that lasts until the end of the scope, on whichever thread that is.  It may be moved to another scope of
+// the same thread, or of the same task; a guard that was moved from holds none.
 class [[nodiscard]] guard
 {
   public:
@@ -83,7 +84,7 @@ class [[nodiscard]] guard
     {
         detail::section_begin();
     }
-    // The section is @owner's: it may live across a suspension that parks the task (see coroutine.hpp).
+    // A section of @owner: it may stay open across a suspension that parks the task (see coroutine.hpp).
     explicit guard(task &owner) noexcept : owner_(&owner)
     {
         owner.enter();
@@ -93,7 +94,7 @@ class [[nodiscard]] guard
     }
     guard &operator=(guard &&other) noexcept
     {
-        guard taken(std::move(other)); // the section that this held ends last, with it
+        guard taken(std::move(other)); // the section that this guard held ends with @taken
         swap(taken);
         return *this;
     }

@@ -7,7 +7,7 @@
 //             rtrcu::quiescent_guard section(thread);
 //             serve(cell.read(section));
 //         }
-//         thread.quiescent();                                      no reference from before is held
+//         thread.quiescent();                                      holds no reference from before
 //     }
 //
 //     rtrcu::deadline_loop loop;
@@ -27,34 +27,34 @@
 namespace rtrcu
 {
 
-// The calling thread in the quiescent-state discipline, as long as this lives: it is inside from one quiescent() to the
-// next, or to offline().  Then it is an ordinary reader again.
+// Makes the calling thread a quiescent-state thread as long as this lives: it is inside from one quiescent() to the
+// next, or to offline().  Afterwards it is an ordinary reader again.
 class quiescent_thread
 {
   public:
-    // Throws std::system_error: inside a section, or without memory or room for a thread.
+    // Throws std::system_error: inside a section, without memory, or if no thread can be created.
     explicit quiescent_thread(unsigned int flags = 0)
     {
         if (const int error = rtrcu_register_thread(RTRCU_QSBR | flags))
             throw std::system_error(-error, std::generic_category(), "rtrcu::quiescent_thread");
     }
-    // Every section of the thread has ended.
+    // Called when every section of the thread has ended.
     ~quiescent_thread()
     {
-        rtrcu_thread_offline(); // first: where it cannot be registered now, nothing waits for it
+        rtrcu_thread_offline(); // first: if the next call fails, no grace period waits for the thread
         (void)rtrcu_register_thread(0);
     }
     quiescent_thread(const quiescent_thread &) = delete;
     quiescent_thread &operator=(const quiescent_thread &) = delete;
 
-    // This thread holds no reference from before; as rcu_quiescent_state().
+    // Report a quiescent state: the thread holds no reference from before.  As rcu_quiescent_state().
     void quiescent() noexcept
     {
         check_no_section();
         rcu_quiescent_state();
     }
 
-    // Grace periods do not wait for the thread while this lives: it sleeps, or does something else.
+    // Keeps the thread offline while this lives: grace periods do not wait for it, so it may sleep.
     class [[nodiscard]] away
     {
       public:
@@ -84,14 +84,14 @@ class quiescent_thread
     void check_no_section() const noexcept
     {
         if (sections_ != 0)
-            detail::misuse("a thread with a quiescent_guard says that it holds no reference");
+            detail::misuse("a quiescent state inside a quiescent_guard");
     }
 
     unsigned int sections_ = 0;
 };
 
-// A section of a quiescent-state thread: costs a count that the optimizer removes, if it sees the whole loop.  May be
-// moved; what was moved from holds nothing.
+// A section of a quiescent-state thread: costs a count that the optimizer removes if it sees the whole loop.  It may be
+// moved; a guard that was moved from holds none.
 class [[nodiscard]] quiescent_guard
 {
   public:
@@ -127,20 +127,20 @@ class [[nodiscard]] quiescent_guard
     quiescent_thread *thread_;
 };
 
-// The calling thread as a deadline thread, as long as this lives: it wakes nobody, and runs callbacks only where it
-// says so and only until its next event.
+// Makes the calling thread a deadline thread as long as this lives: it wakes no thread, and runs callbacks only in
+// rest(), before its next event.
 class deadline_loop
 {
   public:
     using clock = std::chrono::steady_clock; // CLOCK_MONOTONIC
 
-    // Throws as quiescent_thread does.
+    // Throws like quiescent_thread.
     deadline_loop()
     {
         if (const int error = rtrcu_register_thread(RTRCU_DEADLINE))
             throw std::system_error(-error, std::generic_category(), "rtrcu::deadline_loop");
     }
-    // The loop of a quiescent-state thread: each turn ends in a quiescent state.
+    // The loop of a quiescent-state thread: each round ends in a quiescent state.
     explicit deadline_loop(quiescent_thread &thread) : thread_(&thread)
     {
         if (const int error = rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE))
@@ -154,8 +154,9 @@ class deadline_loop
     deadline_loop(const deadline_loop &) = delete;
     deadline_loop &operator=(const deadline_loop &) = delete;
 
-    // The turn's work is done, outside sections, and the next event comes at @next: callbacks of this thread that are
-    // ready run now, within the budget, and none begins that is expected to last until then.  How many ran.
+    // Called outside sections after the work of a round; @next is the time of the next event.  Runs ready callbacks of
+    // this thread within the budget, and begins none that is expected to last until @next.  Returns the number of
+    // callbacks run.
     unsigned long rest(clock::time_point next) noexcept
     {
         using std::chrono::nanoseconds;
@@ -165,8 +166,8 @@ class deadline_loop
         return rtrcu_process_callbacks(0);
     }
 
-    // Call @turn every @period, until it returns false, and rest between.  A turn that lasts longer than a period makes
-    // the next one begin at once, and those that it swallowed are left out.  How many were.
+    // Call @turn every @period until it returns false, and rest() in between.  If a round lasts longer than a period,
+    // the next one begins immediately, and the missed ones are left out.  Returns the number of rounds left out.
     template <typename Turn> unsigned long run_every(clock::duration period, Turn &&turn)
     {
         if (period <= clock::duration::zero())

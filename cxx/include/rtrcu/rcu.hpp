@@ -8,11 +8,11 @@
 //
 //     routes.exchange(changed)->retire();                          an updater
 //
-// What the draft leaves to implementations: neither unlock() nor retire() nor rcu_retire() evaluates what is scheduled;
-// the library's threads do, or the calls of <rtrcu/rcu.h> whose names say so.  An evaluation that throws terminates.
-// rcu_synchronize() and rcu_barrier() must not be called inside a region of the calling thread, nor rcu_barrier() in an
-// evaluation: the library says so and stops, or never returns.  A folder for -I with this clause in namespace std
-// is installed beside this header, as std/.
+// Choices that the draft leaves to implementations: unlock(), retire() and rcu_retire() evaluate no scheduled
+// expression; the library's threads do, or calls of <rtrcu/rcu.h> that invoke callbacks.  An evaluation that throws
+// terminates. rcu_synchronize() and rcu_barrier() must not be called inside a region of the calling thread, nor
+// rcu_barrier() in an evaluation: the library reports it and stops, or never returns.  A folder for -I with this clause
+// in namespace std is installed beside this header, as std/.
 #ifndef RTRCU_RCU_HPP
 #define RTRCU_RCU_HPP
 
@@ -63,7 +63,7 @@ class __attribute__((visibility("default"))) rcu_domain
 
 namespace detail
 {
-// One object in the process, also where plugins hide their names.
+// One object in the process, even if plugins hide their names.
 struct __attribute__((visibility("default"))) domains {
     static rcu_domain native;
 };
@@ -75,7 +75,7 @@ inline rcu_domain &rcu_default_domain() noexcept
     return detail::domains::native;
 }
 
-// Waits for the regions that were open when it was called.
+// Wait for the regions that are open at the call.
 inline void rcu_synchronize(rcu_domain &) noexcept
 {
     rtrcu_synchronize();
@@ -85,13 +85,13 @@ inline void rcu_synchronize() noexcept
     rcu_synchronize(rcu_default_domain());
 }
 
-// Waits until what was scheduled before the call has been evaluated.
+// Wait until all evaluations scheduled before the call have been made.
 inline void rcu_barrier(rcu_domain &) noexcept
 {
     rtrcu_barrier();
 }
-// A template, so that the C interface's function of the same name, which does the same, is the better match for a
-// program that uses both.
+// A template: in a program that uses both, the C interface's function of the same name, which does the same, is the
+// better match.
 template <int = 0> void rcu_barrier() noexcept
 {
     rcu_barrier(rcu_default_domain());
@@ -102,7 +102,7 @@ template <class T, class D> class rcu_obj_base;
 namespace detail
 {
 
-// Head and deleter of an object; an empty deleter takes no room.
+// Head and deleter of an object; an empty deleter needs no room.
 template <class D, bool = std::is_empty_v<D> && !std::is_final_v<D>> struct retirement {
     head link; // first
     D value;
@@ -119,7 +119,7 @@ template <class D> struct retirement<D, true> : D {
     }
 };
 
-// The one specialization of rcu_obj_base among the bases of T, if there is one.
+// The only specialization of rcu_obj_base among the bases of T, if exactly one exists.
 template <class X, class Y> rcu_obj_base<X, Y> *object_base(rcu_obj_base<X, Y> *);
 
 // [saferecl.rcu.general]/2: exactly one base of that kind, public and not virtual.
@@ -135,7 +135,7 @@ template <class D, class Pointer, class = void> inline constexpr bool deletes = 
 template <class D, class Pointer>
 inline constexpr bool deletes<D, Pointer, std::void_t<decltype(std::declval<D &>()(std::declval<Pointer>()))>> = true;
 
-// A deleter lies in the object that it deletes, so it is moved out before it is called.
+// Call a deleter that is part of the object that it deletes: it is moved out first.
 template <class D, class T> void call_deleter(D &deleter, T *object) noexcept
 {
     D taken(std::move(deleter));
@@ -199,12 +199,12 @@ template <class T, class D> struct retired_object {
     }
 };
 
-// Every D is as good as another: one that is made when it is called needs no room.
+// Are all values of D equal?  Then one can be created when it is called, and need not be stored.
 template <class D>
 inline constexpr bool makes_no_difference =
     std::is_empty_v<D> &&std::is_trivially_default_constructible_v<D> &&std::is_trivially_copyable_v<D>;
 
-// The library notes pointer and function in blocks, as it does for rcu_free().
+// The library stores pointer and function in blocks, as it does for rcu_free().
 template <class T, class D> struct retired_pointer {
     static void reclaim(void *at) noexcept
     {
@@ -216,7 +216,7 @@ template <class T, class D> struct retired_pointer {
 
 } // namespace detail
 
-// Schedules d(p) for an object without that base.  Allocates only where D has a state, or the library has no memory.
+// Schedule d(p) for an object without that base.  Allocates only if D has a state, or the library has no memory.
 template <class T, class D = std::default_delete<T>>
 void rcu_retire(T *p, D d = D(), rcu_domain &dom = rcu_default_domain())
 {
@@ -234,7 +234,7 @@ void rcu_retire(T *p, D d = D(), rcu_domain &dom = rcu_default_domain())
 
 namespace detail
 {
-// What rtrcu::rcu_barrier() becomes if <urcu.h> comes behind this header.
+// Reports rtrcu::rcu_barrier() as an error if <urcu.h> is included after this header.
 template <typename... Domain> constexpr void refuse_macro() noexcept
 {
     static_assert(sizeof...(Domain) > 1000,

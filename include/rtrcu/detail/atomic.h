@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Atomic accesses whose memory order is part of the name.
+/* Atomic accesses with their memory order in the name.
  *
- * A wrapper here means "this location is shared and races on purpose"; what a lock protects stays a plain access, so
+ * A wrapper here means "this location is shared and races on purpose"; data protected by a lock is accessed plainly, so
  * that the race detector can see a missing lock.  No other file uses the compiler's __atomic builtins.
  */
 #ifndef RTRCU_DETAIL_ATOMIC_H
@@ -10,14 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#if !defined(__linux__)
+#error "rtrcu needs Linux"
+#elif !defined(__LP64__)
+#error "rtrcu needs a 64-bit processor: it changes sequence numbers of 64 bits in one instruction"
+#endif
+
 #define rtrcu_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define rtrcu_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define rtrcu_load_consume(p) __atomic_load_n((p), __ATOMIC_CONSUME)
 #define rtrcu_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define rtrcu_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
-/* Read-modify-write: a full fence for everything before and behind, relaxed loads included.  On x86-64 the locked
- * instruction is one; elsewhere the exclusive pair orders less, and a fence behind it makes up for it. */
+/* Read-modify-write: a full fence for all accesses before and after, including relaxed loads.  On x86-64 the locked
+ * instruction is a full fence; elsewhere the exclusive pair orders less, so a fence follows it. */
 #if defined(__x86_64__)
 #define RTRCU_UPDATE(operation) (operation)
 #else
@@ -33,15 +39,15 @@
 #define rtrcu_fetch_or(p, v) RTRCU_UPDATE(__atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST))
 #define rtrcu_fetch_and(p, v) RTRCU_UPDATE(__atomic_fetch_and((p), (v), __ATOMIC_SEQ_CST))
 
-/* Compare-and-swap; on failure *expected holds what was found. */
+/* Compare-and-swap; on failure *expected receives the current value. */
 #define rtrcu_compare_exchange(p, expected, desired)                                                                   \
     RTRCU_UPDATE(__atomic_compare_exchange_n((p), (expected), (desired), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 
-/* Statistics: a counter with one writer at a time; readers may see it late, never torn. */
+/* Statistics: a counter with one writer at a time; a read may be late, never torn. */
 #define rtrcu_count_add(p, v) rtrcu_store_relaxed((p), rtrcu_load_relaxed(p) + (v))
 
-/* Count one, by the owning thread and its signal handlers; a release.  A single instruction where the machine has one,
- * so that a handler between load and store cannot be lost. */
+/* Add one.  Called by the owning thread and its signal handlers; a release.  A single instruction if the processor has
+ * one: else a handler's count could be lost between load and store. */
 static inline void rtrcu_count_owner(uint64_t *counter)
 {
 #if defined(__x86_64__)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Fences that a reader or updater may use inline.  The heavy half of the asymmetric pair is plat_fence_heavy().
  *
- * fence_light: the compiler keeps the order, the machine may not; pairs only with a heavy fence on the other side.
- * fence_full:  compiler and machine keep every order, store to load included.
+ * fence_light: restricts the compiler, not the processor; pairs only with a heavy fence on the other side.
+ * fence_full:  restricts compiler and processor, including store to load.
  */
 #ifndef RTRCU_DETAIL_FENCE_H
 #define RTRCU_DETAIL_FENCE_H
@@ -12,7 +12,7 @@ static inline void rtrcu_fence_light(void)
     __asm__ __volatile__("" ::: "memory");
 }
 
-/* May a store be seen before a load that stands in front of it has been done? */
+/* May a store become visible before an earlier load is done? */
 #if defined(__x86_64__)
 #define RTRCU_STORES_PASS_LOADS 0
 #else
@@ -24,7 +24,7 @@ static inline void rtrcu_fence_full(void)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Give the other hyper-thread, or the virtual machine, a hint that this is a spin loop. */
+/* Hint to the other hyper-thread, or the virtual machine, that this is a spin loop. */
 static inline void rtrcu_cpu_relax(void)
 {
 #if defined(__x86_64__)
@@ -34,7 +34,7 @@ static inline void rtrcu_cpu_relax(void)
 #endif
 }
 
-/* ThreadSanitizer does not see asm or membarrier: these tell it what a grace period orders. */
+/* ThreadSanitizer does not see asm or membarrier: these annotations tell it what a grace period orders. */
 #if defined(__SANITIZE_THREAD__)
 #define RTRCU_TSAN 1
 #elif defined(__has_feature)

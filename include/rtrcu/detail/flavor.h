@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* liburcu's struct rcu_flavor_struct, by which liburcu-cds reaches a flavour, at the places that its ABI fixes.
- */
+/* liburcu's struct rcu_flavor_struct, through which liburcu-cds uses a flavour, with the layout that its ABI fixes. */
 #ifndef RTRCU_DETAIL_FLAVOR_H
 #define RTRCU_DETAIL_FLAVOR_H
 
@@ -39,7 +38,7 @@ struct rtrcu_flavor {
     void (*unregister_rculfhash_atfork)(struct rtrcu_fork_hooks *hooks);
 };
 
-/* Since 0.15; a program that was built for an older one knows the beginning alone.  @room api */
+/* Since 0.15; a program built for an older version knows only the first part.  @room api */
 struct rtrcu_flavor_0_15 {
     struct rtrcu_flavor first;
     struct rtrcu_flavor_cookie (*update_start_poll_synchronize_rcu)(void);

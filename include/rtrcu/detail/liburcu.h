@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* liburcu's headers in the file of <rtrcu/rcu.h>.
+/* Guards against liburcu's headers in the same file as <rtrcu/rcu.h>.
  *
- * Those of a flavour give the same names another meaning: whichever comes first, there is one sentence, and where it is
- * said here nothing of this library's follows.  Those of lists, queues, stacks and tables belong to no flavour.  This
- * library's own headers in the place of liburcu's may be there as long as they give no short names.
+ * Headers of a flavour give the same names another meaning: in either order there is one error message, and if it is
+ * printed here nothing else of this library is declared.  Headers of lists, queues, stacks and tables belong to no
+ * flavour
+ * and are accepted.  This library's own replacements of liburcu's headers are accepted as long as they define no short
+ * names.
  */
 #ifndef RTRCU_DETAIL_LIBURCU_H
 #define RTRCU_DETAIL_LIBURCU_H
@@ -17,21 +19,21 @@
 
 #elif defined(_URCU_CALL_RCU_H)
 
-#error "liburcu's flavours and <rtrcu/rcu.h> are for different files; liburcu's lists, queues and tables go behind it"
+#error "liburcu's flavours and <rtrcu/rcu.h> are for different files; include liburcu's lists and tables after it"
 #define RTRCU_RCU_H
 #define RTRCU_URCU_H
 #define RTRCU_LIST_H
 
 #else
 
-/* liburcu's queue, compiled in, includes <urcu-call-rcu.h>: what that declares, rcu.h has. */
+/* liburcu's queue, compiled in, includes <urcu-call-rcu.h>, whose declarations are in rcu.h. */
 #define _URCU_CALL_RCU_H
 
 #ifdef RTRCU_LIBURCU_CALL_RCU_H
-/* The flavour qsbr's, and ours here. */
+/* A name of the flavour qsbr, and of this library. */
 #undef rcu_register_thread_qsbr
 #else
-/* Each flavour's header has its own of these once. */
+/* Each flavour's header defines one of these names once. */
 #define RTRCU_REFUSE_FLAVOUR(name)                                                                                     \
     _Pragma("GCC error \"liburcu's flavours and <rtrcu/rcu.h> are for different files\"") name
 #define urcu_memb_register_thread RTRCU_REFUSE_FLAVOUR(urcu_memb_register_thread)

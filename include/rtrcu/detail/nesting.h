@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A reader of the flavours whose word counts sections, memb, mb and bp: as this library's own headers in liburcu's
- * place compile it into programs, and as the libraries that stand in for liburcu's offer it to callers.
+/* Read side of the flavours whose word counts sections, memb, mb and bp: compiled into programs by this library's
+ * replacements of liburcu's headers, and offered out of line by the libraries that replace liburcu's.
  *
- * The low half of the word is the nesting; a section that begins takes the generation with it.  The owner alone writes
- * the word; src/urcu/urcu.h tells what grace periods make of it.
+ * The low half of the word is the nesting; a section stores the current generation in the high half when it begins.
+ * Only
+ * the owner writes the word; src/urcu/urcu.h describes how grace periods interpret it.
  */
 #ifndef RTRCU_DETAIL_NESTING_H
 #define RTRCU_DETAIL_NESTING_H
@@ -15,7 +16,7 @@
 #include <rtrcu/detail/atomic.h>
 #include <rtrcu/detail/fence.h>
 
-/* @light: NULL, or what is not 0 while the other side has membarrier(). */
+/* @light: NULL, or a word that is not 0 while grace periods use membarrier(). */
 static inline void rtrcu_adopted_fence(const uint32_t *light)
 {
     if (light && __builtin_expect(rtrcu_load_relaxed(light) != 0, 1))
@@ -42,8 +43,8 @@ static inline void rtrcu_adopted_enter(uint64_t *word, const uint64_t *generatio
     rtrcu_adopted_fence(light);
 }
 
-/* True: it was the outermost section, and who waits for it may sleep: the last fence is a reader's half of [O18], in
- * front of its look at the futex; urcu_sleep() is the other. */
+/* True: the section was the outermost, and a waiter may be asleep.  The last fence, before the read of the futex, is a
+ * reader's half of [O18]; the sleeper's half is urcu_sleep(). */
 static inline bool rtrcu_adopted_leave(uint64_t *word, const uint64_t *generation, const uint32_t *light)
 {
     uint64_t before = rtrcu_load_relaxed(word);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The reader word and the inline fast paths of readers: the frozen layout that programs are compiled against.
+/* The reader word and the inline fast paths of readers: the frozen layout compiled into programs.
  *
- * One word in initial-exec thread-local storage says everything a grace period must know of a thread:
+ * One word in initial-exec thread-local storage holds the complete state of a thread for grace periods:
  *
  *   bits  0..19  nesting of explicit read-side critical sections (writer: the owner)
- *   bit   20     quiescent-state discipline and online: inside until it says otherwise (writer: the owner)
- *   bits 24..31  flag byte: 0x80 nothing asked, 0x20 special, 0x40 not registered
+ *   bit   20     online in the quiescent-state discipline: inside until its next quiescent state (writer: the owner)
+ *   bits 24..31  flag byte: 0x80 fast, 0x20 special, 0x40 not registered
  *
  * The flag is inverted, so that "fast" is the sign bit of the word after the increment or decrement (on x86-64 an
  * increment that overflows takes the slow path):
  *
  *   fast          0x80   lock and unlock do nothing more.
  *   special       0x20   both take the slow path: a grace period waits for the thread, callbacks are ready for it, it
- *                        has only just registered, or readers use full fences.  Other threads set it under the leaf
- *                        lock, or the owner does; the owner alone clears it.  If it is set for nothing, that costs a
- *                        slow path.  An update of the owner that is under way can lose it.
- *   unregistered  0x40   any nesting keeps it, since a signal handler may lock before registration is done.
+ *                        has just registered, or readers use full fences.  Set by other threads under the leaf lock, or
+ *                        by the owner; cleared by the owner alone.  A needless flag costs one slow path.  A concurrent
+ *                        update by the owner can lose it.
+ *   unregistered  0x40   set at any nesting, since a signal handler may lock before registration is done.
  *
  * src/reader/word.h has the transitions from one to another.
  *
- * On x86-64 the owner's update is one instruction, so a handler sees it done or not begun.  Elsewhere the flag is a
- * word of its own.  The asm forms the thread's address anew each time: a compiler that cached it across a fiber switch
- * would make a fiber unlock the thread it left.
+ * On x86-64 the owner's update is one instruction, so a handler sees it either done or not begun.  Elsewhere the flag
+ * is a word of its own.  The thread's address is computed anew each time, by assembly or by a function of the library:
+ * if a compiler cached it across a fiber switch, a fiber would unlock the thread that it left.
  */
 #ifndef RTRCU_DETAIL_READER_H
 #define RTRCU_DETAIL_READER_H
@@ -41,53 +41,72 @@ struct rcu_task;
 
 enum {
     RTRCU_NESTING_MASK = 0x000fffff,
-    RTRCU_NESTING_MAX = 0x0007ffff, /* as deep as sections may nest; above lies what unlocks without locks leave */
+    RTRCU_NESTING_MAX = 0x0007ffff, /* deepest nesting; unlocks without locks lead to the values above it */
     RTRCU_QSBR_ONLINE = 0x00100000,
-    RTRCU_INSIDE_MASK = 0x00ffffff, /* nesting and discipline: not 0 means a grace period must wait */
+    RTRCU_INSIDE_MASK = 0x00ffffff, /* nesting and discipline: if not 0, a grace period must wait */
 };
 #define RTRCU_FLAG_FAST UINT32_C(0x80)
 #define RTRCU_FLAG_SPECIAL UINT32_C(0x20)
 #define RTRCU_FLAG_UNREGISTERED UINT32_C(0x40)
 
-/* The word of an online quiescent-state thread of which nothing is asked, whatever its nesting. */
+/* The word of an online quiescent-state thread whose flag is clear, whatever its nesting. */
 #define RTRCU_WORD_QUIET (RTRCU_FLAG_FAST << 24 | (uint32_t)RTRCU_QSBR_ONLINE)
 
-/* What a thread keeps in thread-local storage.  Installed layout: grows only at the end. */
+/* A thread's state in thread-local storage.  Installed layout: grows only at the end. */
 struct rtrcu_thread {
-    uint32_t word;  /* atomic: x86-64: the reader word.  Elsewhere: its low 24 bits only.  @room reader, api */
-    uint32_t flag;  /* elsewhere: the flag byte.  x86-64: unused.  @room reader, api */
+    uint32_t word;  /* atomic: with RTRCU_ONE_WORD the reader word, else its low 24 bits only.  @room reader, api */
+    uint32_t flag;  /* with RTRCU_ONE_WORD unused, else the flag byte.  @room reader, api */
     uint32_t state; /* owner-private bits, see reader/reader.h.  @room reader */
     uint32_t bh;    /* nesting of rcu_read_lock_bh(), kept by the owner.  @room api, callback */
     struct reader_record *record; /* NULL while not registered.  @room reader */
-    uint32_t thread_id;           /* atomic for handlers: as the kernel has it, 0 = not asked yet.  @room base */
+    uint32_t thread_id;           /* atomic for handlers: the kernel's id, 0 = not queried yet.  @room base */
     uint32_t torn;   /* atomic for handlers: this process was forked inside a call; see src/base/call.h.  @room base */
-    uint32_t *boost; /* the word by which it may have been boosted; the record's.  @room reader */
-    struct rcu_task *task; /* atomic for others: the innermost here whose section is listed.  @room section, reader */
-    uintptr_t entered;     /* atomic: where the outermost section began, if RTRCU_DEBUG.  @room api, reader */
-    uint32_t direct_depth; /* call_rcu_rt() callbacks under way in this thread.  @room callback */
-    uint32_t rt_awake_cpu; /* 1 + the CPU where this thread said rcu_rt_awake(true).  @room callback */
-    uint32_t locks_held;   /* atomic for others: ranks of locks that it holds or is taking, as bits.  @room base */
+    uint32_t *boost; /* the word through which the thread may be boosted: its record's.  @room reader */
+    struct rcu_task *task; /* atomic for others: innermost task with a listed section.  @room section, reader */
+    uintptr_t entered;     /* atomic: call site of the outermost section, with RTRCU_DEBUG.  @room api, reader */
+    uint32_t direct_depth; /* call_rcu_rt() callbacks running in this thread.  @room callback */
+    uint32_t rt_awake_cpu; /* 1 + the CPU on which this thread called rcu_rt_awake(true).  @room callback */
     uint32_t
-        slow; /* atomic for others: slow paths under way; for the thread that confirms full fences.  @room reader */
-    uint32_t sched;        /* what the scheduler makes of it, and for how many calls; caller.c.  @room work */
-    uint32_t mount_id;     /* by which tasks know it, 0 = not asked yet; outlives a fork.  @room reader, parked */
-    struct rcu_task *bare; /* runs here without a section, the innermost; compared, never looked into.  @room section */
-    uint32_t bare_base;    /* what lies beneath it still.  @room section */
-    uint32_t calls;        /* atomic for handlers: calls under way that a fork would tear.  @room base */
-    int64_t entered_ns;    /* atomic for others: when, 0 = outside, or not known.  @room api, section, reader */
-    const char *waits_in;  /* atomic for others: a call under way that waits for its own section.  @room reader */
-    uintptr_t waits_from;  /* atomic for others: the place of that call in the program.  @room reader */
+        locks_held; /* atomic for others: ranks of locks that the thread holds or is taking, as bits.  @room base */
+    uint32_t slow;  /* atomic for others: slow paths in progress; read when full fences are confirmed.  @room reader */
+    uint32_t sched; /* its scheduling class, and for how many calls that is used; see caller.c.  @room work */
+    uint32_t mount_id; /* the thread's id as stored by tasks, 0 = none yet; survives a fork.  @room reader, parked */
+    struct rcu_task *bare; /* innermost mounted task without a section; compared, never dereferenced.  @room section */
+    uint32_t bare_base;    /* nesting below that task.  @room section */
+    uint32_t calls;        /* atomic for handlers: calls in progress that a fork would tear.  @room base */
+    int64_t entered_ns;    /* atomic for others: time of entry, 0 = outside, or unknown.  @room api, section, reader */
+    const char *waits_in;  /* atomic for others: a call in progress that waits for its own section.  @room reader */
+    uintptr_t waits_from;  /* atomic for others: call site of that call.  @room reader */
+    uint32_t *waits_at;    /* atomic for handlers: the lock's word for which it waits in the kernel.  @room base */
+    /* For rtrcu_thread_stats(); by the owner alone. */
+    uint64_t system_calls; /* @room plat, api */
+    uint64_t lock_waits;   /* @room base, api */
+    uint64_t slow_paths;   /* @room reader, api */
+    uint64_t callback_ns;  /* @room callback, api */
+    uint64_t batch_ns_max; /* @room callback, api */
 };
 
-extern __thread struct rtrcu_thread rtrcu_self __attribute__((tls_model("initial-exec")));
+/* Thread-local storage of the initial-exec model is scarce in objects that dlopen() loads: glibc has 1,664 bytes for
+ * all of them.  A private copy may be built without it (RTRCU_DYNAMIC_TLS): its readers call a function. */
+#if defined(RTRCU_DYNAMIC_TLS)
+#define RTRCU_TLS
+#else
+#define RTRCU_TLS __attribute__((tls_model("initial-exec")))
+#endif
+/* Flag and nesting are one word where one instruction updates a word of thread-local storage. */
+#if defined(__x86_64__) && !defined(RTRCU_DYNAMIC_TLS)
+#define RTRCU_ONE_WORD
+#endif
+extern __thread struct rtrcu_thread rtrcu_self RTRCU_TLS;
 
 void rtrcu_read_lock_slow(void);
 void rtrcu_note_entry(void);
 void rtrcu_note_leave(void);
 void rtrcu_read_unlock_slow(void);
 void rtrcu_quiescent_state_slow(void);
+struct rtrcu_thread *rtrcu_self_pointer(void);
 
-#if defined(__x86_64__)
+#if defined(RTRCU_ONE_WORD)
 
 /* The offset of rtrcu_self from the thread pointer: the same in all threads, so the compiler may keep it. */
 static inline uintptr_t rtrcu_self_offset(void)
@@ -97,8 +116,8 @@ static inline uintptr_t rtrcu_self_offset(void)
     return offset;
 }
 
-/* Add one to the word; true if the slow path is needed: no sign, or a sign that came by overflow, which is that of a
- * handler between an unlock too many (0x7fffffff) and its repair. */
+/* Add one to the word; true if the slow path is needed: the sign is clear, or was set by an overflow, as in a handler
+ * that runs between an unlock without a lock (0x7fffffff) and its repair. */
 static inline bool rtrcu_word_enter(void)
 {
     bool slow;
@@ -130,10 +149,12 @@ static inline uint32_t rtrcu_word_read(void)
     return word;
 }
 
-#elif defined(__aarch64__)
+#else
 
-/* Here a handler between an unlock too many and its repair enters with a word of 0, and its section is not seen. */
+/* A handler that runs between an unlock without a lock and its repair enters with a word of 0 here, and its section is
+ * not seen. */
 
+#if defined(__aarch64__) && !defined(RTRCU_DYNAMIC_TLS)
 static inline struct rtrcu_thread *rtrcu_self_address(void)
 {
     uintptr_t address, offset;
@@ -141,6 +162,13 @@ static inline struct rtrcu_thread *rtrcu_self_address(void)
     __asm__ __volatile__("mrs %0, tpidr_el0\n\tadd %0, %0, %1" : "=&r"(address) : "r"(offset) : "memory");
     return (struct rtrcu_thread *)address;
 }
+#else
+/* A call, since no compiler may keep its result across a fiber switch. */
+static inline struct rtrcu_thread *rtrcu_self_address(void)
+{
+    return rtrcu_self_pointer();
+}
+#endif
 
 static inline bool rtrcu_word_enter(void)
 {
@@ -150,7 +178,7 @@ static inline bool rtrcu_word_enter(void)
     return rtrcu_load_relaxed(&self->flag) != RTRCU_FLAG_FAST;
 }
 
-/* The store is a release: what the section read is read before a grace period can see us outside. [O1] */
+/* The store is a release: the section's reads happen before a grace period can see this thread outside. [O1] */
 static inline bool rtrcu_word_leave(void)
 {
     struct rtrcu_thread *self = rtrcu_self_address();
@@ -166,8 +194,6 @@ static inline uint32_t rtrcu_word_read(void)
     return (rtrcu_load_relaxed(&self->word) & RTRCU_INSIDE_MASK) | rtrcu_load_relaxed(&self->flag) << 24;
 }
 
-#else
-#error "rtrcu supports x86-64 and aarch64"
 #endif
 
 #ifdef __cplusplus

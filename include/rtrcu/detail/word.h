@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How each machine changes the reader word, but for lock and unlock; used inside the library only, by the transitions
- * of src/reader/word.h, which says which thread may make which, from what to what.
+/* How each processor changes the reader word, except for lock and unlock.  Used inside the library only, by the
+ * transitions of src/reader/word.h, which defines which thread may make which transition.
  *
- * Here because the layout is the architecture's: one word on x86-64, two elsewhere (see detail/reader.h).
+ * It is an installed header since the layout depends on the architecture: one word on x86-64, two elsewhere (see
+ * detail/reader.h).
  */
 #ifndef RTRCU_DETAIL_WORD_H
 #define RTRCU_DETAIL_WORD_H
 
 #include <rtrcu/detail/reader.h>
 
-#if defined(__x86_64__)
+#if defined(RTRCU_ONE_WORD)
 
 #define RTRCU_WORD_INITIAL (RTRCU_FLAG_UNREGISTERED << 24)
 #define RTRCU_FLAG_INITIAL 0
@@ -19,32 +20,32 @@ static inline uint8_t *rtrcu_word_flag_byte(struct rtrcu_thread *thread)
     return (uint8_t *)&thread->word + 3;
 }
 
-/* The word as another thread sees it, flag byte on top. */
+/* The word as another thread sees it, with the flag in the top byte. */
 static inline uint32_t rtrcu_word_of(const struct rtrcu_thread *thread)
 {
     return rtrcu_load_acquire(&thread->word);
 }
 
-/* A byte store: an update of the owner that is under way may lose it. */
+/* A byte store: a concurrent update by the owner may lose it. */
 static inline void rtrcu_word_arm(struct rtrcu_thread *thread)
 {
     rtrcu_store_release(rtrcu_word_flag_byte(thread), (uint8_t)RTRCU_FLAG_SPECIAL);
 }
 
-/* A full fence.  Returns the flag as it was. */
+/* A full fence.  Returns the previous flag. */
 static inline uint32_t rtrcu_word_disarm(struct rtrcu_thread *thread)
 {
     return rtrcu_exchange(rtrcu_word_flag_byte(thread), (uint8_t)RTRCU_FLAG_FAST);
 }
 
-/* Change nesting or discipline in one instruction that a handler cannot split; a full fence.  Returns the word as it
- * was, elsewhere without its flag. */
+/* Change nesting or discipline in one instruction that a handler cannot interrupt; a full fence.  Returns the previous
+ * word, elsewhere without its flag. */
 static inline uint32_t rtrcu_word_add(struct rtrcu_thread *thread, uint32_t amount)
 {
     return rtrcu_fetch_add(&thread->word, amount);
 }
 
-/* Nesting stays. */
+/* Set the flag; the nesting is unchanged. */
 static inline void rtrcu_word_register(struct rtrcu_thread *thread)
 {
     rtrcu_store_release(rtrcu_word_flag_byte(thread), (uint8_t)RTRCU_FLAG_SPECIAL);
@@ -55,8 +56,9 @@ static inline void rtrcu_word_unregister(struct rtrcu_thread *thread)
     rtrcu_store_release(&thread->word, RTRCU_WORD_INITIAL);
 }
 
-/* Here a borrow may have reached discipline and flag, so both are set anew, and a registered thread takes one slow path
- * more; where the flag is a word of its own it stays. */
+/* Set the word of a thread that unlocked without a lock.  The decrement may have borrowed from discipline and flag, so
+ * both are set anew, and a registered thread takes one extra slow path; where the flag is a separate word it is
+ * unchanged. */
 static inline void rtrcu_word_repair(struct rtrcu_thread *thread, bool registered, uint32_t inside)
 {
     rtrcu_store_release(&thread->word, (registered ? RTRCU_FLAG_SPECIAL : RTRCU_FLAG_UNREGISTERED) << 24 | inside);
@@ -105,7 +107,7 @@ static inline void rtrcu_word_unregister(struct rtrcu_thread *thread)
 
 static inline void rtrcu_word_repair(struct rtrcu_thread *thread, bool registered, uint32_t inside)
 {
-    (void)registered; /* the flag is a word of its own, which no borrow reaches */
+    (void)registered; /* the flag is a separate word, which no borrow reaches */
     rtrcu_store_release(&thread->word, inside);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The fibers, over Boost.Fiber with the library's scheduling algorithm.
+// The reader fibers, run by Boost.Fiber with the library's scheduling algorithm.
 #include "blocked/child/carriers.h"
 
 #include <boost/fiber/all.hpp>
@@ -58,14 +58,14 @@ void Carriers::read_inside(Count &count)
         rtrcu::guard section;
         const Record *record = current_.load(std::memory_order_acquire);
         const uint64_t generation = record->words[0].load(std::memory_order_relaxed);
-        boost::this_fiber::yield(); // parked, inside
+        boost::this_fiber::yield(); // the fiber is parked inside its section
         if (!record->holds(generation))
             errors_++;
         count_one(count.iterations);
     }
 }
 
-// The floor: what fibers and their scheduler cost.
+// The baseline: the cost of fibers and their scheduler alone.
 void Carriers::only_yield(Count &count)
 {
     while (!stop_.load(std::memory_order_relaxed)) {

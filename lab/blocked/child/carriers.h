@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Carriers: threads bound to CPUs, as virtual CPUs are, each with its share of the reader fibers.
+// Carriers: threads that stand for virtual CPUs. Each is bound to a CPU and runs its share of the reader fibers.
 //
-// A fiber's iteration: begin a section, look at the record, yield inside the section, look again, end the section.
+// One iteration of a fiber: begin a section, read the record, yield inside the section, read it again, end the
+// section.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,8 @@
 namespace lab::blocked
 {
 
-// Published by pointer, the same number in every word; poisoned behind the grace period that retires it.
+// Published by a pointer.  Every word holds the same number, and is overwritten after the grace period that retires the
+// record.
 struct Record {
     std::atomic<uint64_t> words[8];
 
@@ -47,13 +49,13 @@ class Carriers
     Carriers(const Carriers &) = delete;
     Carriers &operator=(const Carriers &) = delete;
 
-    void stop(); // and joins
+    void stop(); // stops the threads and joins them
     uint64_t iterations() const;
     uint64_t errors() const
     {
         return errors_.load();
     }
-    // Replaces the record; the old one is the caller's.
+    // Replaces the record.  The caller owns the old one.
     Record *replace(uint64_t generation)
     {
         return current_.exchange(new Record(generation), std::memory_order_acq_rel);

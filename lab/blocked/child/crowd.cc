@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A crowd of parked tasks: memory, what promotion costs, and how soon a grace period is found to be over.
+// Many parked tasks: their memory, the cost of promotion, and the time until the end of a grace period is noticed.
 #include <malloc.h>
 #include <rtrcu/rcu.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace
 
 constexpr int repetitions = 15, idle_grace_periods = 101;
 
-// Heap in use, and address space: whichever way the library might take memory.
+// Heap in use and address space together, so that memory counts whichever way the library allocates it.
 int64_t memory_bytes()
 {
     int64_t pages = 0;
@@ -35,7 +35,7 @@ double median(std::vector<double> values)
     return values[values.size() / 2];
 }
 
-// What others of the machine do only adds to a time.
+// The shortest time: other activity of the machine can only make a time longer.
 double shortest(const std::vector<double> &values)
 {
     return *std::min_element(values.begin(), values.end());
@@ -56,7 +56,8 @@ struct Times {
     std::vector<double> park_ns, unlock_ns, begin_ns, end_ns, promotion_ns;
 };
 
-// Another thread waits for the grace period; this one lets the tasks go once it waits for all of them.
+// Another thread waits for the grace period.  As soon as it waits for all of the tasks, this thread ends their
+// sections.
 void wait_for_all(std::vector<rcu_task> &tasks, Times &times)
 {
     int64_t called = 0, returned = 0;

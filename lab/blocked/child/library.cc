@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Configuration of a variant, and cycles as nanoseconds.
+// Configures the library for a variant, and converts cycles to nanoseconds.
 #include "blocked/child/library.h"
 
 #include <rtrcu/rcu.h>
@@ -11,8 +11,8 @@
 namespace lab::blocked
 {
 
-// All threads of the library are ordinary ones and boost nobody: the virtual CPUs of 2026 all belong to a guest that
-// knows nothing of the priorities of its host.
+// All threads of the library are ordinary threads and boost no reader, because the document of 2026 is about virtual
+// CPUs: a guest does not know the priorities of its host.
 void prepare_library(Lists lists)
 {
     meter_init(spins(lists), cycles_per_ns());

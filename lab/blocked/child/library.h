@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The library as the child program uses it: configured for a variant, and what its lock's meter found.
+// The library as the child program uses it: its configuration for a variant, and the lock times that were measured.
 #pragma once
 
 #include "blocked/child/meter.h"
@@ -8,7 +8,7 @@
 namespace lab::blocked
 {
 
-// Before the first use of the library.  Throws what the library says against it.
+// Configures the library; called before its first use.  Throws the library's message if it refuses.
 void prepare_library(Lists lists);
 
 LockUse to_use(const meter_use &use);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Stands between the library and its locks: times the leaf lock, and spins for it and for the locks of threads' own
- * lists in the variants of 2026.
+/* Replaces the library's lock functions: measures the time of the leaf lock, and in the variants of 2026 spins for it
+ * and
+ * for the locks of the threads' own lists.
  */
 #include "blocked/child/meter.h"
 
 #include "parked/parked.h"
 
-/* Of the library's own types, so that a change there does not pass unseen. */
+/* Declared with the library's own types, so that a change of these is a compile error here. */
 __typeof__(lock_acquire) __real_lock_acquire, __wrap_lock_acquire;
 __typeof__(lock_try) __real_lock_try, __wrap_lock_try;
 __typeof__(lock_release) __real_lock_release, __wrap_lock_release;
@@ -16,7 +17,7 @@ static struct {
     bool spin;
     double ns_per_cycle;
     struct meter_totals *totals; /* atomic */
-    /* Of the present holder, and written by it. */
+    /* Totals of the present holder, which alone writes them. */
     struct meter_totals *into;
     uint64_t began, waited;
 } meter;
@@ -50,10 +51,10 @@ void meter_switch(struct meter_totals *totals)
     rtrcu_store_release(&meter.totals, totals);
 }
 
-/* As in 2026: a waiter keeps its CPU, whether the holder runs or not. */
+/* As in 2026: a waiter keeps its CPU, even if the holder does not run. */
 static void spin_for(struct lock *lock)
 {
-    while (!__real_lock_try(lock)) /* ends when the holder has released it */
+    while (!__real_lock_try(lock)) /* ends when the holder has released the lock */
         while (rtrcu_load_relaxed(&lock->word) != 0)
             rtrcu_cpu_relax();
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The leaf lock's meter, and its spinning form: the child program is linked with its own lock_acquire() and so on in
- * front of the library's (the linker's --wrap), so that the library carries neither.
+/* Measures the leaf lock, or lets its waiters spin. The child program is linked with its own lock_acquire() and related
+ * functions in place of the library's (the linker's --wrap), so that the library needs no code for this.
  *
- * There must be one leaf only, which is so up to 31 registered threads: then the totals are guarded by the lock that
- * they describe.
+ * The totals are guarded by the leaf lock itself. So there must be only one leaf, which holds for up to 31 registered
+ * threads.
  */
 #ifndef LAB_BLOCKED_METER_H
 #define LAB_BLOCKED_METER_H
@@ -28,11 +28,11 @@ struct meter_totals {
     uint64_t promotions, promotion_cycles;
 };
 
-/* Before the first use of the library.  @cycles_per_ns is that of the program's counter. */
+/* Called before the first use of the library.  @cycles_per_ns is the rate of the time stamp counter. */
 void meter_init(bool spin, double cycles_per_ns);
-/* The calling thread's use counts as that of readers. */
+/* From now on the calling thread's use of locks counts as that of a reader. */
 void meter_this_is_a_reader(void);
-/* Count into @totals from now on, NULL = the meter is off.  What is held at that moment is not counted. */
+/* Count into @totals from now on; NULL stops counting.  Locks held at that moment are not counted. */
 void meter_switch(struct meter_totals *totals);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Who is waited for: a grace period ends with the last task whose section began before it, and with no other.
+// Checks that a grace period ends with the last task whose section began before it, and waits for no other task.
 //
-// Counts and orders only.  Every second round asks for an expedited grace period.
+// It judges counts and order, not times.  Every second round uses an expedited grace period.
 #include <rtrcu/rcu.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace
 
 constexpr int64_t patience_ns = 5'000'000'000;
 
-// False: the time was up first.
+// Polls until the condition holds.  Returns false if the time ran out first.
 bool wait_until(const std::function<bool()> &holds)
 {
     const int64_t end = now_ns() + patience_ns;
@@ -75,7 +75,8 @@ class Round
     {
         return expedited_ ? poll_state_synchronize_rcu_expedited(cookie_) : poll_state_synchronize_rcu(cookie_);
     }
-    // The older ones leave; the later ones stay parked until the grace period is over.
+    // Ends the sections of the older tasks in random order; the later tasks stay parked until the grace period has
+    // ended.
     void leave_in_random_order(std::mt19937_64 &random)
     {
         std::vector<rcu_task *> order;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The three things that the child program does, one a process.
+// The three jobs of the child program; one process does one of them.
 #pragma once
 
 #include "blocked/exchange.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Bursts and pauses of random length, about the wanted share of each CPU.
+// Bursts and pauses of random length, which together use about the requested share of each CPU.
 #include "blocked/child/preemptors.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace lab::blocked
 namespace
 {
 
-// A pause that gives `share` together with the others of the same CPU; they queue for it a little.
+// The pause with which all preemptors of a CPU together use `share` of it.  It includes the time for which they wait
+// for each other.
 double mean_pause_ns(const RunRequest &request)
 {
     const double cpus = static_cast<double>(std::max<std::size_t>(request.cpus.size(), 1));
@@ -57,7 +58,7 @@ void Preemptors::preempt(const RunRequest &request, unsigned index)
         if (on_) {
             const int64_t cpu = thread_cpu_ns();
             const int64_t end = now_ns() + static_cast<int64_t>(about(random) * static_cast<double>(request.burst_ns));
-            while (now_ns() < end && !stop_) // at most one and a half bursts
+            while (now_ns() < end && !stop_) // ends after at most one and a half bursts
                 ;
             busy_ns_ += thread_cpu_ns() - cpu;
         }

@@ -17,9 +17,9 @@ constexpr int preemptor_priority = 5;
 class Preemptors
 {
   public:
-    // Bound to the CPUs in turn; asleep until switched on.  Throws where SCHED_FIFO is refused.
+    // Threads bound to the CPUs in turn; they sleep until they are switched on.  Throws if SCHED_FIFO is refused.
     explicit Preemptors(const RunRequest &request);
-    ~Preemptors(); // stops and joins
+    ~Preemptors(); // stops the threads and joins them
     Preemptors(const Preemptors &) = delete;
     Preemptors &operator=(const Preemptors &) = delete;
 
@@ -27,7 +27,7 @@ class Preemptors
     {
         on_ = on;
     }
-    // CPU time of all of them.
+    // CPU time of all preemptors together.
     double cpu_s() const
     {
         return static_cast<double>(busy_ns_.load()) / 1e9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// One run: phases of fibers beside preemptors and grace periods.
+// One run: fibers beside preemptors and grace periods, in several phases.
 #include <rtrcu/rcu.h>
 
 #include <memory>
@@ -18,14 +18,14 @@ namespace lab::blocked
 namespace
 {
 
-// A real-time thread that has not slept for so long is stuck: the kernel ends the process.
+// A real-time thread that has not slept for this long is stuck; then the kernel ends the process.
 constexpr int stuck_ms = 1000;
 constexpr int64_t warm_up_ns = 15'000'000;
 constexpr int64_t settle_ns = 3'000'000; // tasks that the last grace period has promoted leave the leaf's list
-// The totals of the meter lie under one leaf's lock.
+// The meter's totals are guarded by one leaf's lock, so all threads must fit in one leaf.
 constexpr uint64_t threads_of_a_leaf = 31;
 
-// Waits for a grace period now and then, and retires the readers' record with it.
+// Waits for a grace period at intervals, and retires the readers' record with it.
 class Updater
 {
   public:
@@ -40,19 +40,19 @@ class Updater
     Updater(const Updater &) = delete;
     Updater &operator=(const Updater &) = delete;
 
-    // Switched off, it returns when none is under way.
+    // With `on` false, returns after the grace period under way has ended.
     void switch_on(bool on)
     {
         on_ = on;
         while (!on && busy_)
             pause_ns(100'000);
     }
-    // Of grace periods beside preemptors only.
+    // Keeps the latencies of grace periods from now on, or stops that; they are kept only beside preemptors.
     void keep_latencies(bool keep)
     {
         keep_ = keep;
     }
-    // Ends it.
+    // Moves its results to `result` and ends its thread.
     void take_into(RunResult &result)
     {
         stop();
@@ -109,7 +109,7 @@ class Updater
 enum Part { throughput, metered, without_gp, undisturbed, parts };
 
 struct Run {
-    meter_totals totals[parts] = {}; // outlive everybody who may count into them
+    meter_totals totals[parts] = {}; // these outlive all threads that may count into them
     Carriers carriers;
     Preemptors preemptors;
     Updater updater;
@@ -163,14 +163,14 @@ RunResult run(const RunRequest &request)
 {
     limit_realtime_ms(stuck_ms);
     prepare_library(request.lists);
-    synchronize_rcu(); // makes what the library makes at its first use
+    synchronize_rcu(); // creates what the library creates at its first use
     RunResult result;
     auto run = std::make_unique<Run>(request);
-    if (!enter_fifo(preemptor_priority + 1)) // ends the phases in time
+    if (!enter_fifo(preemptor_priority + 1)) // above the preemptors, so that the phases end in time
         throw std::runtime_error(realtime_refusal());
     run->measure_phases(request, result);
     run->updater.take_into(result);
-    run->carriers.stop(); // from here on nobody counts
+    run->carriers.stop(); // no thread counts after this
     result.errors = run->carriers.errors();
     take_totals(run->totals[metered], result.metered);
     take_totals(run->totals[without_gp], result.without_gp);

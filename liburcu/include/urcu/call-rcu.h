@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Heads and handles of callbacks.  The calls belong to a flavour, and stand in its header.
- */
+/* Heads and handles of callbacks.  The functions belong to a flavour, and are declared in its header. */
 #ifndef RTRCU_LIBURCU_CALL_RCU_H
 #define RTRCU_LIBURCU_CALL_RCU_H
 
@@ -8,7 +7,7 @@
 #include <stdlib.h>
 
 #include <rtrcu/detail/head.h>
-#include <urcu/wfcqueue.h> /* programs have it from here */
+#include <urcu/wfcqueue.h> /* programs expect it from this header */
 
 struct call_rcu_data;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A flavour as liburcu-cds sees it, with the fields that the installed liburcu's headers give it.
- */
+/* A flavour as liburcu-cds sees it, with the fields that the installed liburcu's headers declare. */
 #ifndef RTRCU_LIBURCU_FLAVOR_H
 #define RTRCU_LIBURCU_FLAVOR_H
 
@@ -9,7 +8,7 @@
 #include <rtrcu/detail/head.h>
 #include <urcu/urcu-poll.h>
 
-/* Here liburcu's own header of that name shows that its table has the two calls that 0.13's does not have. */
+/* If liburcu's own header of that name exists, its table has the two functions that 0.13's lacks. */
 #if __has_include_next(<urcu/urcu-poll.h>)
 #define RTRCU_LIBURCU_POLLS
 #endif
@@ -18,7 +17,7 @@
 extern "C" {
 #endif
 
-/* What a hash table does around a fork. */
+/* Hooks of a hash table around a fork. */
 struct urcu_atfork {
     void (*before_fork)(void *priv);
     void (*after_fork_parent)(void *priv);
@@ -55,7 +54,7 @@ struct rcu_flavor_struct {
 #define RTRCU_LIBURCU_POLL_CALLS
 #endif
 
-/* One of the program's own, out of the short names. */
+/* Define a flavour of the program's own, from the short names. */
 #define DEFINE_RCU_FLAVOR(x)                                                                                           \
     const struct rcu_flavor_struct x = {.read_lock = rcu_read_lock,                                                    \
                                         .read_unlock = rcu_read_unlock,                                                \

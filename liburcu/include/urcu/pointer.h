@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Pointers that readers follow and updaters publish.  Where <rtrcu/rcu.h> has the same names they stay its own.
- */
+/* Pointers that readers follow and updaters publish.  Names that <rtrcu/rcu.h> has defined keep that definition. */
 #ifndef RTRCU_LIBURCU_POINTER_H
 #define RTRCU_LIBURCU_POINTER_H
 
@@ -26,7 +25,7 @@
 extern "C" {
 #endif
 
-/* The same for callers in other languages; the load of the first is the caller's, of the second the library's. */
+/* The same for callers in other languages.  The caller of the first has loaded the pointer; the second loads it. */
 void *rcu_dereference_sym(void *p);
 void *rcu_dereference_sym2(void **p);
 void *rcu_set_pointer_sym(void **p, void *v);

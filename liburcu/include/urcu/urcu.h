@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The flavour that the program has chosen: memb, if it says nothing or RCU_MEMBARRIER; mb by RCU_MB.
- */
+/* The flavour that the program has chosen: memb by default or by RCU_MEMBARRIER; mb by RCU_MB. */
 #ifndef RTRCU_LIBURCU_URCU_H
 #define RTRCU_LIBURCU_URCU_H
 

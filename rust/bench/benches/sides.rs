@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every work by criterion, side by side: `cargo bench -p rtrcu-bench`. Its output stays in `target/`.
+//! Every work, measured by criterion side by side: `cargo bench -p rtrcu-bench`. Its output is in `target/`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is measured: each work as a loop for each side. Both the criterion benches and the program that prints the
-//! table run these.
+//! The measured works: each is a loop for each library ("side"). Both the criterion benches and the program that prints
+//! the table run these.
+
+mod domains;
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,21 +13,21 @@ use arc_swap::ArcSwap;
 use crossbeam_epoch as epoch;
 use rtrcu::Rcu;
 
-/// One side of a work: its name, and a function that does the work so many times.
+/// One side of a work: a library's name, and a function that does the work a number of times.
 pub struct Side {
-    /// The library.
+    /// The library's name.
     pub name: &'static str,
-    /// Does the work so many times.
+    /// Does the work the given number of times.
     pub run: Box<dyn FnMut(u64)>,
 }
 
 /// A work and its sides, of which the first is ours.
 pub struct Work {
-    /// What is done.
+    /// A description of the work.
     pub name: &'static str,
-    /// How often in one sample.
+    /// Repetitions in one sample.
     pub times: u64,
-    /// Who does it.
+    /// The libraries that do it.
     pub sides: Vec<Side>,
 }
 
@@ -40,12 +42,15 @@ unsafe extern "C" {
     fn bench_c_frees(count: u64);
 }
 
-/// Every work.
+/// Returns every work.
 pub fn works() -> Vec<Work> {
-    vec![sections(), loads(), loads_under_a_guard(), updates(), updates_with_a_reader(), async_sections()]
+    let mut works =
+        vec![sections(), loads(), loads_under_a_guard(), updates(), updates_with_a_reader(), async_sections()];
+    works.extend(domains::works());
+    works
 }
 
-/// Begin a section and end it.
+/// The work: begin a section and end it.
 fn sections() -> Work {
     let collector = seize::Collector::new();
     Work {
@@ -73,7 +78,7 @@ fn sections() -> Work {
     }
 }
 
-/// Load the value of a cell and read it, with everything that this takes.
+/// The work: load the value of a cell and read it, with the guard that this needs.
 fn loads() -> Work {
     let rcu = Rcu::new(1u64);
     let atomic = epoch::Atomic::new(1u64);
@@ -133,7 +138,7 @@ fn loads() -> Work {
                 let cell = black_box(&lock);
                 let mut sum = 0;
                 for _ in 0..times {
-                    sum += *cell.read().expect("nobody panics");
+                    sum += *cell.read().expect("no thread panics");
                 }
                 black_box(sum);
             }),
@@ -141,7 +146,7 @@ fn loads() -> Work {
                 let cell = black_box(&tokio_lock);
                 let mut sum = 0;
                 for _ in 0..times {
-                    sum += *cell.try_read().expect("nobody writes");
+                    sum += *cell.try_read().expect("no thread writes");
                 }
                 black_box(sum);
             }),
@@ -149,7 +154,7 @@ fn loads() -> Work {
     }
 }
 
-/// Load and read under a guard that is held already.
+/// The work: load and read under a guard that is already held.
 fn loads_under_a_guard() -> Work {
     let rcu = Rcu::new(1u64);
     let atomic = epoch::Atomic::new(1u64);
@@ -246,12 +251,12 @@ fn update_sides() -> Vec<Side> {
     ]
 }
 
-/// Replace a boxed value, and wait until every old one has been dropped.
+/// The work: replace a boxed value, and wait until every old one has been dropped.
 fn updates() -> Work {
     Work { name: "replace a value, through its drop", times: 5_000, sides: update_sides() }
 }
 
-/// The same while another thread reads through the same library all the time.
+/// The same work while another thread reads through the same library without pause.
 fn updates_with_a_reader() -> Work {
     let [rtrcu, crossbeam] = update_sides().into_iter().take(2).collect::<Vec<_>>().try_into().ok().expect("two");
     let (mut rtrcu, mut crossbeam): (Side, Side) = (rtrcu, crossbeam);
@@ -294,7 +299,7 @@ fn beside(read: impl Fn() + Sync, work: impl FnOnce()) {
     });
 }
 
-/// A section of async code that is pending once, and the guard of a lock that may be held across `.await`.
+/// The work: a section of async code that is pending once, beside the guard of a lock that may be held across `.await`.
 fn async_sections() -> Work {
     use std::future::{Future, poll_fn};
     use std::pin::pin;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The table: every work, its sides in turns, in many rounds, so that what else the machine does falls on all alike.
+//! Prints a table of all works: in each of many rounds the sides run in turn, so that other activity of the machine
+//! affects all alike.
 //!
-//! usage: rtrcu-bench [ROUNDS [PART OF A WORK'S NAME]]
+//! usage: rtrcu-bench [ROUNDS [PART OF A WORK'S NAME [SIDE]]]
+//!
+//! With the name of a side it runs that one alone, for callgrind and perf.
 
 use std::time::Instant;
 
@@ -15,7 +18,9 @@ fn main() {
     println!("| work | side | ns, median | 10 % .. 90 % | ours / side, median | 10 % .. 90 % |");
     println!("|---|---|---:|---:|---:|---:|");
     let wanted = std::env::args().nth(2).unwrap_or_default();
+    let side = std::env::args().nth(3).unwrap_or_default();
     for mut work in rtrcu_bench::works().into_iter().filter(|work| work.name.contains(&wanted)) {
+        work.sides.retain(|candidate| side.is_empty() || candidate.name == side);
         let mut samples = vec![Vec::new(); work.sides.len()];
         for round in 0..=rounds {
             for turn in 0..work.sides.len() {
@@ -23,7 +28,7 @@ fn main() {
                 let begin = Instant::now();
                 (work.sides[which].run)(work.times);
                 let ns = begin.elapsed().as_nanos() as f64 / work.times as f64;
-                // The first round warms up.
+                // The first round is a warm-up.
                 if round > 0 {
                     samples[which].push(ns);
                 }
@@ -42,7 +47,7 @@ fn main() {
     }
 }
 
-/// Median, 10th and 90th percentile.
+/// Returns the median, and the 10th and 90th percentile.
 fn quantiles(values: &mut [f64]) -> (f64, f64, f64) {
     values.sort_by(f64::total_cmp);
     let at = |part: f64| values[((values.len() - 1) as f64 * part).round() as usize];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The loops of a C reader, beside which those in Rust are measured. */
+/* Reader loops in C, which are compared with those in Rust. */
 #include <stdlib.h>
 
 #include <rtrcu/rcu.h>
@@ -28,7 +28,7 @@ uint64_t bench_c_loads(uint64_t count, uint64_t **cell)
     return sum;
 }
 
-/* The value of the Rust side, and what a drop does there. */
+/* A value as on the Rust side; its callback counts drops. */
 struct counted {
     struct rcu_head rcu;
     uint64_t number;

@@ -1,10 +1,35 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The functions of the C library, under the names of its private copy.
 
-use std::ffi::{c_char, c_ulong};
+use std::ffi::{c_char, c_ulong, c_void};
 
+use crate::table::*;
 use crate::types::*;
 
+/// With the feature `dylib` each is a function of this crate, which a Rust `dylib` exports; the C function is hidden.
+#[cfg(feature = "dylib")]
+macro_rules! c_functions {
+    ($($(#[$doc:meta])* fn $name:ident ( $($argument:ident : $type:ty),* ) $(-> $result:ty)?, $symbol:literal;)*) => {
+        $(
+            $(#[$doc])*
+            #[doc = ""]
+            #[doc = "# Safety"]
+            #[doc = ""]
+            #[doc = "The context that the block of the function in `rtrcu/rcu.h` or `rtrcu/task.h` asks for."]
+            #[inline(never)]
+            pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
+                unsafe extern "C" {
+                    #[link_name = private!($symbol)]
+                    fn function($($argument: $type),*) $(-> $result)?;
+                }
+                // SAFETY: the caller keeps the contract of the C function.
+                unsafe { function($($argument),*) }
+            }
+        )*
+    };
+}
+
+#[cfg(not(feature = "dylib"))]
 macro_rules! c_functions {
     ($($(#[$doc:meta])* fn $name:ident ( $($argument:ident : $type:ty),* ) $(-> $result:ty)?, $symbol:literal;)*) => {
         unsafe extern "C" {
@@ -13,7 +38,7 @@ macro_rules! c_functions {
                 #[doc = ""]
                 #[doc = "# Safety"]
                 #[doc = ""]
-                #[doc = "The context that the block of the function in `rtrcu/rcu.h` or `rtrcu/task.h` asks for."]
+                #[doc = "The context that the block of the function in its header, such as `rtrcu/rcu.h`, asks for."]
                 #[link_name = private!($symbol)]
                 pub fn $name($($argument: $type),*) $(-> $result)?;
             )*
@@ -24,87 +49,120 @@ macro_rules! c_functions {
 c_functions! {
     /// The library's version.
     fn rtrcu_version() -> *const c_char, "rtrcu_version";
-    /// What `rcu_read_lock()` does when the word asks for it.
+    /// The slow path of `rcu_read_lock()`.
     fn rtrcu_read_lock_slow(), "rtrcu_private_lock_slow";
-    /// End the program, which has `limit` sections open on one thread: a message where it can be written, and abort.
+    /// End the program, since one thread has `limit` sections open: print a message if that does not block, and abort.
     fn rtrcu_too_many_sections(limit: u32) -> !, "rtrcu_private_too_many_sections";
-    /// What `rcu_read_unlock()` does when the word asks for it.
+    /// The slow path of `rcu_read_unlock()`.
     fn rtrcu_read_unlock_slow(), "rtrcu_read_unlock_slow";
-    /// What `rcu_quiescent_state()` does when the word asks for it.
+    /// The slow path of `rcu_quiescent_state()`.
     fn rtrcu_quiescent_state_slow(), "rtrcu_quiescent_state_slow";
     /// Wait until every section that began before the call has ended.
     fn rtrcu_synchronize(), "rtrcu_synchronize";
-    /// The same, at once.
+    /// As `rtrcu_synchronize()`, by an expedited grace period.
     fn rtrcu_synchronize_expedited(), "rtrcu_synchronize_expedited";
     /// A cookie for a full grace period from now.
     fn rtrcu_get_state() -> u64, "rtrcu_get_state";
-    /// The same, and ask for that grace period.
+    /// As `rtrcu_get_state()`, and request that grace period.
     fn rtrcu_start_poll() -> u64, "rtrcu_start_poll";
-    /// Has it ended?
+    /// Has the grace period of `cookie` ended?
     fn rtrcu_poll_state(cookie: u64) -> bool, "rtrcu_poll_state";
-    /// Wait for it, unless it has ended.
+    /// Wait for the grace period of `cookie`, unless it has ended.
     fn rtrcu_cond_synchronize(cookie: u64), "rtrcu_cond_synchronize";
     /// A cookie for a full expedited grace period from now.
     fn rtrcu_get_state_expedited() -> u64, "rtrcu_get_state_expedited";
-    /// The same, and ask for it.
+    /// As `rtrcu_get_state_expedited()`, and request that grace period.
     fn rtrcu_start_poll_expedited() -> u64, "rtrcu_start_poll_expedited";
-    /// Has it ended?
+    /// Has the expedited grace period of `cookie` ended?
     fn rtrcu_poll_state_expedited(cookie: u64) -> bool, "rtrcu_poll_state_expedited";
-    /// Wait for it, unless it has ended.
+    /// Wait for the expedited grace period of `cookie`, unless it has ended.
     fn rtrcu_cond_synchronize_expedited(cookie: u64), "rtrcu_cond_synchronize_expedited";
-    /// Where stall reports go, line by line; `None` is standard error.
+    /// Set the function that receives stall reports, line by line; `None` is standard error.
     fn rtrcu_set_stall_handler(handler: Option<unsafe extern "C" fn(line: *const c_char)>), "rtrcu_set_stall_handler";
     /// Run `func(head)` after a grace period.
     fn rtrcu_call(head: *mut rcu_head, func: rcu_callback_t), "rtrcu_call";
-    /// The same, but -EAGAIN where the backlog has reached `qmax`.
+    /// As `rtrcu_call()`, but it returns -EAGAIN if the backlog has reached `qmax`.
     fn rtrcu_call_try(head: *mut rcu_head, func: rcu_callback_t) -> i32, "rtrcu_call_try";
-    /// The same, and the grace period begins now.
+    /// As `rtrcu_call()`, and the grace period begins immediately.
     fn rtrcu_call_hurry(head: *mut rcu_head, func: rcu_callback_t), "rtrcu_call_hurry";
     /// Wait until every callback that was queued before has returned.
     fn rtrcu_barrier(), "rtrcu_barrier";
     /// Run ready callbacks of the calling thread; 0 is the configured budget.
     fn rtrcu_process_callbacks(budget_ns: i64) -> c_ulong, "rtrcu_process_callbacks";
+    /// A descriptor that is readable while ready callbacks wait for the calling thread; or -errno.
+    fn rtrcu_ready_fd() -> i32, "rtrcu_ready_fd";
+    /// Initialise a domain, whose memory must not move.
+    fn rtrcu_srcu_init(domain: *mut srcu_struct, name: *const c_char) -> i32, "rtrcu_srcu_init";
+    /// End a domain; -EBUSY: it is in use and remains.
+    fn rtrcu_srcu_cleanup(domain: *mut srcu_struct) -> i32, "rtrcu_srcu_cleanup";
+    /// Begin a section; the index returned ends it.
+    fn rtrcu_srcu_read_lock(domain: *mut srcu_struct) -> i32, "rtrcu_srcu_read_lock";
+    /// End the section of `index`.
+    fn rtrcu_srcu_read_unlock(domain: *mut srcu_struct, index: i32), "rtrcu_srcu_read_unlock";
+    /// Wait until every section of the domain that began before the call has ended.
+    fn rtrcu_srcu_synchronize(domain: *mut srcu_struct), "rtrcu_srcu_synchronize";
+    /// Run `func(head)` after a grace period of the domain.
+    fn rtrcu_srcu_call(domain: *mut srcu_struct, head: *mut rcu_head, func: rcu_callback_t), "rtrcu_srcu_call";
+    /// Wait until every callback of the domain that was queued before has returned.
+    fn rtrcu_srcu_barrier(domain: *mut srcu_struct), "rtrcu_srcu_barrier";
     /// Register the calling thread.
     fn rtrcu_register_thread(flags: u32) -> i32, "rtrcu_register_thread";
-    /// Unregister it before it ends.
+    /// Unregister the calling thread before its exit.
     fn rtrcu_unregister_thread() -> i32, "rtrcu_unregister_thread";
-    /// What a thread calls that ends inside a section.
+    /// Set a function that a thread calls when it exits inside a section.
     fn rtrcu_set_exit_handler(handler: Option<unsafe extern "C" fn()>), "rtrcu_set_exit_handler";
-    /// A quiescent-state thread goes on.
+    /// The calling quiescent-state thread comes online.
     fn rtrcu_thread_online(), "rtrcu_thread_online";
-    /// A quiescent-state thread is about to sleep.
+    /// The calling quiescent-state thread goes offline, before it sleeps.
     fn rtrcu_thread_offline(), "rtrcu_thread_offline";
-    /// The time of the loop's next event, on CLOCK_MONOTONIC.
+    /// Set the time of the loop's next event, on CLOCK_MONOTONIC.
     fn rtrcu_set_deadline(deadline_ns: i64), "rtrcu_set_deadline";
-    /// Prepare a task.
+    /// Initialise a task.
     fn rtrcu_task_init(task: *mut rcu_task, name: *const c_char), "rtrcu_task_init";
-    /// The section that this thread entered last becomes the task's.
+    /// Transfer the section that this thread entered last to the task.
     fn rtrcu_task_list(task: *mut rcu_task), "rtrcu_task_list";
-    /// That section ends.
+    /// End the task's section.
     fn rtrcu_task_unlist(task: *mut rcu_task), "rtrcu_task_unlist";
     /// Does a grace period wait for the task?
     fn rtrcu_task_blocking(task: *const rcu_task) -> bool, "rtrcu_task_blocking";
-    /// Choose policy, driver and limits.
+    /// Create a table.
+    fn rtrcu_hash_create(table: *mut *mut rtrcu_hash, config: *const rtrcu_hash_config) -> i32, "rtrcu_hash_create";
+    /// End a table; its entries stay the caller's.
+    fn rtrcu_hash_destroy(table: *mut rtrcu_hash), "rtrcu_hash_destroy";
+    /// Insert unless an entry exists that `matches` accepts; -EEXIST: the existing entry is returned too.
+    fn rtrcu_hash_insert(table: *mut rtrcu_hash, hash: u64, node: *mut rtrcu_hash_node, matches: rtrcu_hash_match_t,
+        key: *const c_void, existing: *mut *mut rtrcu_hash_node) -> i32, "rtrcu_hash_insert";
+    /// Replace an entry; -ENOENT: it is not in the table.
+    fn rtrcu_hash_replace(table: *mut rtrcu_hash, old: *mut rtrcu_hash_node, fresh: *mut rtrcu_hash_node) -> i32,
+        "rtrcu_hash_replace";
+    /// Remove an entry; -ENOENT: it is not in the table.
+    fn rtrcu_hash_remove(table: *mut rtrcu_hash, node: *mut rtrcu_hash_node) -> i32, "rtrcu_hash_remove";
+    /// Visit the entries of the next buckets; false: they were the last.
+    fn rtrcu_hash_walk(table: *mut rtrcu_hash, cursor: *mut u64, buckets: u32, visit: rtrcu_hash_visit_t,
+        argument: *mut c_void) -> bool, "rtrcu_hash_walk";
+    /// Copy the counters of a table.
+    fn rtrcu_hash_stats(table: *const rtrcu_hash, counters: *mut rtrcu_hash_counters), "rtrcu_hash_stats";
+    /// Set policy, driver and limits.
     fn rtrcu_configure(config: *const rtrcu_config) -> i32, "rtrcu_configure";
-    /// Why the last configuration of this thread was refused.
+    /// The reason why the last configuration of this thread was refused.
     fn rtrcu_config_error() -> *const c_char, "rtrcu_config_error";
     /// Set one field by its name.
     fn rtrcu_config_set(config: *mut rtrcu_config, name: *const c_char, value: *const c_char) -> i32,
         "rtrcu_config_set";
-    /// Defaults and environment.
+    /// Fill in the defaults, then the environment's values.
     fn rtrcu_config_init_sized(config: *mut rtrcu_config, size: u32), "rtrcu_config_init_sized";
-    /// The configuration in force.
+    /// Fill in the configuration in force.
     fn rtrcu_config_get_sized(config: *mut rtrcu_config, size: u32), "rtrcu_config_get_sized";
     /// Copy the counters.
     fn rtrcu_stats(stats: *mut rtrcu_stats) -> i32, "rtrcu_stats";
 }
 
 unsafe extern "C" {
-    /// What the library's compiler makes of the structs: see `src/private.c`.
+    /// Sizes and offsets of the structs in C: see `src/private.c`.
     #[doc(hidden)]
     #[link_name = private!("rtrcu_layout")]
     pub static LAYOUT: [usize; 0];
-    /// How many numbers [`LAYOUT`] has.
+    /// The length of [`LAYOUT`].
     #[doc(hidden)]
     #[link_name = private!("rtrcu_layout_count")]
     pub static LAYOUT_COUNT: usize;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A model of the library for Miri, which runs no C: the same promises, by one lock and without threads of its own.
 //!
-//! A section has the number of the clock at which it began. What was queued at a number runs when no section is open
-//! that began before it, in whichever call comes by: this lets Miri see what is used after it was dropped.
+//! A clock counts events. A section has the time at which it began. A queued function runs in the next call once all
+//! sections that began before it was queued have ended, so Miri sees each use after a drop.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -22,9 +22,9 @@ unsafe impl Send for Queued {}
 
 struct State {
     clock: u64,
-    /// When each open section of a thread or a task began, by a number that is its own.
+    /// The time at which each open section of a thread or a task began, by its number.
     open: Option<HashMap<u64, u64>>,
-    /// The open sections of tasks, by their addresses.
+    /// The number of each task's open section, by the task's address.
     tasks: Option<HashMap<usize, u64>>,
     queue: VecDeque<Queued>,
     running: u64,
@@ -54,7 +54,7 @@ impl State {
     }
 }
 
-/// Run what is ready. Callbacks may queue more, read, and drop what they like.
+/// Run ready functions. They may queue others, read and drop.
 fn run_ready() -> c_ulong {
     let mut ran = 0;
     loop {
@@ -102,7 +102,7 @@ pub unsafe fn read_unlock() {
 ///
 /// # Safety
 ///
-/// None is asked for.
+/// No requirement.
 pub unsafe fn word() -> u32 {
     NESTING.get() | FLAG_FAST << 24
 }
@@ -111,7 +111,7 @@ pub unsafe fn word() -> u32 {
 ///
 /// # Safety
 ///
-/// None is asked for: the model knows no quiescent-state threads.
+/// No requirement: the model has no quiescent-state threads.
 pub unsafe fn quiescent_state() {
     run_ready();
 }
@@ -123,7 +123,7 @@ macro_rules! model {
             ///
             /// # Safety
             ///
-            /// As there.
+            /// That of the C function.
             pub unsafe fn $name($($argument: $type),*) $(-> $result)? $body
         )*
     };
@@ -161,7 +161,7 @@ model! {
     fn rtrcu_call(head: *mut rcu_head, func: rcu_callback_t) {
         with(|state| {
             let at = state.tick();
-            // SAFETY: the head is the library's from now on. Written, so that Miri sees who still uses it.
+            // SAFETY: the head belongs to the library from now on. The write lets Miri see a thread that still uses it.
             unsafe { head.write(rcu_head { next: std::ptr::null_mut(), func: Some(func) }) };
             state.queue.push_back(Queued { head, func, at });
         });
@@ -187,7 +187,7 @@ model! {
         unsafe { (*task).name = name }
     }
     fn rtrcu_task_list(task: *mut rcu_task) {
-        // The thread's own section goes on; the task's has its beginning.
+        // The task's section begins when the thread's section began.
         let began = OUTERMOST.get();
         with(|state| {
             let number = state.tick();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What this crate's private copy has besides the library: a rule for threads that end, the end of a program that leaks
- * too many guards, and the layout of structs. */
+/* Additions to the library in this crate's private copy: a rule for threads that exit inside a section, the end of a
+ * program that leaks too many guards, and the layout of structs. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,16 +8,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <rtrcu/rcu.h>
+#include <rtrcu/srcu.h>
+#include <rtrcu/table.h>
 
-/* Write a line to standard error if that neither fails nor waits, and abort.  Not by Rust's eprintln!(), which panics
- * where the write fails: the caller has changed the count of sections, and must not unwind. */
+_Static_assert(sizeof(struct srcu_struct) == 86 * 8, "types.rs");
+
+/* Write a line to standard error, unless that would block, and abort.  Rust's eprintln!() panics if the write fails;
+ * the caller has changed the count of sections, and must not unwind. */
 __attribute__((noreturn)) static void die(const char *line)
 {
     struct pollfd error = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&error, 1, 0) == 1 && error.revents == POLLOUT) {
         ssize_t written = write(STDERR_FILENO, line, strlen(line));
-        (void)written; /* the program ends with or without its message */
+        (void)written; /* the program ends whether or not the message was written */
     }
     abort();
 }
@@ -33,14 +36,14 @@ void rtrcu_private_too_many_sections(uint32_t limit)
     die(line);
 }
 
-/* A task, and what stall reports call it. */
+/* A task and its name in stall reports. */
 struct left_open {
     struct rcu_task task;
     char name[64];
 };
 
-/* A thread that ends with a guard that was leaked: references that it gave to others live on, so its sections go on as
- * a parked task that never ends.  Without memory for it there is no way to keep them. */
+/* Called when a thread exits with a leaked guard.  References from that guard may live on, so its sections remain open,
+ * as a parked task that never ends.  Without memory for the task the program must end. */
 static void leave_open(void)
 {
     struct left_open *left = malloc(sizeof(*left));
@@ -56,7 +59,7 @@ __attribute__((constructor)) static void keep_what_is_left_open(void)
     rtrcu_set_exit_handler(leave_open);
 }
 
-/* As rtrcu_read_lock_slow(); defined here so that who reads is linked with this file. */
+/* As rtrcu_read_lock_slow(); defined here so that a program that reads is linked with this file. */
 void rtrcu_private_lock_slow(void);
 void rtrcu_private_lock_slow(void)
 {
@@ -65,7 +68,7 @@ void rtrcu_private_lock_slow(void)
 
 #define FIELD(type, field) offsetof(type, field), sizeof(((type *)0)->field)
 
-/* Compared by the crate's tests with what Rust declares. */
+/* Sizes and offsets; the crate's tests compare them with Rust's declarations. */
 const size_t rtrcu_layout[] = {
     sizeof(struct rcu_head),
     FIELD(struct rcu_head, func),
@@ -81,6 +84,19 @@ const size_t rtrcu_layout[] = {
     FIELD(struct rtrcu_stats, gp_unfenced),
     FIELD(struct rtrcu_stats, section_longest),
     FIELD(struct rtrcu_stats, exp_by_caller),
+    sizeof(struct rtrcu_hash_node),
+    FIELD(struct rtrcu_hash_node, link),
+    sizeof(struct rtrcu_hash_line),
+    FIELD(struct rtrcu_hash_line, slots),
+    FIELD(struct rtrcu_hash_line, link),
+    sizeof(struct rtrcu_hash_generation),
+    FIELD(struct rtrcu_hash_generation, mask),
+    FIELD(struct rtrcu_hash_generation, next),
+    FIELD(struct rtrcu_hash, current),
+    sizeof(struct rtrcu_hash_config),
+    FIELD(struct rtrcu_hash_config, buckets),
+    sizeof(struct rtrcu_hash_counters),
+    FIELD(struct rtrcu_hash_counters, no_resizer),
     sizeof(struct rtrcu_config),
     offsetof(struct rtrcu_thread, flag),
 };

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reader's fast path: what `rcu_read_lock()` and `rcu_read_unlock()` of `rtrcu/rcu.h` are inline, as `asm!`.
+//! The reader's fast path: `rcu_read_lock()` and `rcu_read_unlock()` of `rtrcu/rcu.h`, as `asm!`.
 //!
-//! The word of `rtrcu/detail/reader.h` is updated by the one instruction that C uses too. What is added is the check of
-//! the nesting: C programs do not leak sections by the hundred thousand, safe Rust may, and a word that overflows would
-//! say that the thread is outside. On x86-64 one signed comparison tells both, since the word of a thread of which
-//! nothing is asked is the smallest of all: `0x80000000 + nesting`.
+//! The word of `rtrcu/detail/reader.h` is updated by the same instruction as in C. It adds a check of the nesting: safe
+//! Rust may leak hundreds of thousands of sections, and a word that overflows would show the thread outside. On x86-64
+//! one signed comparison checks flag and nesting, since a word whose flag is "fast" is the smallest: `0x80000000 +
+//! nesting`.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 use std::arch::asm;
 
 use crate::types::*;
 
-/// The word of a thread of which nothing is asked, one section short of too many.
-#[cfg(target_arch = "x86_64")]
+/// The word of a thread whose flag is "fast" and whose nesting has reached the limit.
+#[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 const FULL: i32 = (FLAG_FAST << 24 | NESTING_LIMIT) as i32;
 
-/// What the fast path leaves: a thread that something is asked of, has its first section, or has leaked too many.
+/// The slow path: the thread's flag is set, this is its first section, or it has leaked too many.
 #[cold]
 #[inline(never)]
 fn lock_slow() {
     // SAFETY: anywhere.
     let word = unsafe { word() };
     if word & NESTING_MASK >= NESTING_LIMIT {
-        // SAFETY: anywhere. Nothing here may panic, since the caller would return without a guard and with the section
-        // counted: safe code could overflow the count.
+        // SAFETY: anywhere. Nothing here may panic: the caller would unwind with the section counted but without a
+        // guard, and safe code could overflow the count.
         unsafe { crate::rtrcu_too_many_sections(NESTING_LIMIT) }
     }
     if word >> 24 != FLAG_FAST {
-        // SAFETY: the word has been raised and its flag asks for it.
+        // SAFETY: the word was incremented, and its flag is not "fast".
         unsafe { crate::rtrcu_read_lock_slow() }
     }
 }
@@ -35,14 +35,15 @@ fn lock_slow() {
 #[cold]
 #[inline(never)]
 fn unlock_slow() {
-    // SAFETY: the word has been lowered and its flag asks for it.
+    // SAFETY: the word was decremented, and its flag is not "fast".
     unsafe { crate::rtrcu_read_unlock_slow() }
 }
 
 /// Begin a read-side critical section of this thread; up to [`NESTING_LIMIT`] nest, then the program is aborted.
 ///
-/// Safe, since a section that never ends only holds up reclamation.
-#[inline(always)]
+/// This is safe: a section that never ends only delays reclamation.
+#[cfg_attr(not(feature = "dylib"), inline(always))]
+#[cfg_attr(feature = "dylib", inline(never))]
 pub fn read_lock() {
     // SAFETY: the word is the calling thread's own. A program whose flag is not "fast" takes the library's slow path.
     if unsafe { enter() } {
@@ -56,7 +57,8 @@ pub fn read_lock() {
 ///
 /// A section that [`read_lock`] has begun on this thread is open and was not given to a task, and no reference that was
 /// taken inside is used after it.
-#[inline(always)]
+#[cfg_attr(not(feature = "dylib"), inline(always))]
+#[cfg_attr(feature = "dylib", inline(never))]
 pub unsafe fn read_unlock() {
     #[cfg(rtrcu_tsan)]
     tsan::release();
@@ -66,12 +68,13 @@ pub unsafe fn read_unlock() {
     }
 }
 
-/// This thread, of the quiescent-state discipline, holds no reference from before.
+/// Pass a quiescent state: this quiescent-state thread holds no reference from before the call.
 ///
 /// # Safety
 ///
-/// So it is: references of its open sections excepted, since with an open section this does nothing.
-#[inline(always)]
+/// The thread holds no such reference, except under its open sections: with an open section this does nothing.
+#[cfg_attr(not(feature = "dylib"), inline(always))]
+#[cfg_attr(feature = "dylib", inline(never))]
 pub unsafe fn quiescent_state() {
     #[cfg(rtrcu_tsan)]
     tsan::release();
@@ -98,8 +101,8 @@ mod tsan {
     }
 }
 
-/// Where the thread's word is, from the thread pointer: the same in all threads, so the compiler may keep it.
-#[cfg(target_arch = "x86_64")]
+/// The offset of the thread's word from the thread pointer: the same in all threads, so the compiler may keep it.
+#[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 #[inline(always)]
 fn offset() -> usize {
     let offset: usize;
@@ -118,13 +121,13 @@ fn offset() -> usize {
 ///
 /// # Safety
 ///
-/// Who calls it takes the slow path then.
-#[cfg(target_arch = "x86_64")]
+/// If it returns true, the caller takes the slow path.
+#[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 #[inline(always)]
 unsafe fn enter() -> bool {
     // Not `nomem`: the compiler moves no access of the section in front of it.
     #[cfg(rtrcu_asm_goto)]
-    // SAFETY: the word is thread-local memory of the library, which only this instruction's thread adds to.
+    // SAFETY: the word is thread-local memory of the library; only its thread increments it.
     unsafe {
         asm!(
             "inc dword ptr fs:[{offset}]",
@@ -154,12 +157,12 @@ unsafe fn enter() -> bool {
     }
 }
 
-/// Take one from the word; true if the slow path is needed.
+/// Subtract one from the word; true if the slow path is needed.
 ///
 /// # Safety
 ///
-/// The thread has a section, and who calls it takes the slow path then.
-#[cfg(target_arch = "x86_64")]
+/// The thread has an open section; if this returns true, the caller takes the slow path.
+#[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 #[inline(always)]
 unsafe fn leave() -> bool {
     #[cfg(rtrcu_asm_goto)]
@@ -193,8 +196,8 @@ unsafe fn leave() -> bool {
 ///
 /// # Safety
 ///
-/// None is asked for; unsafe as its neighbours are.
-#[cfg(target_arch = "x86_64")]
+/// No requirement; unsafe like its neighbours.
+#[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 #[inline(always)]
 pub unsafe fn word() -> u32 {
     let word: u32;
@@ -210,28 +213,42 @@ pub unsafe fn word() -> u32 {
     word
 }
 
-#[cfg(target_arch = "aarch64")]
-pub use aarch64::word;
-#[cfg(target_arch = "aarch64")]
-use aarch64::{enter, leave};
+#[cfg(any(not(target_arch = "x86_64"), feature = "dylib"))]
+pub use two_words::word;
+#[cfg(any(not(target_arch = "x86_64"), feature = "dylib"))]
+use two_words::{enter, leave};
 
-/// Where the word's update is not one instruction the flag is a word of its own.
-#[cfg(target_arch = "aarch64")]
-mod aarch64 {
+/// Processors that need several instructions to update the word; the flag is a word of its own.
+#[cfg(any(not(target_arch = "x86_64"), feature = "dylib"))]
+mod two_words {
+    #[cfg(all(target_arch = "aarch64", not(feature = "dylib")))]
     use std::arch::asm;
     use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
     use std::sync::atomic::{AtomicU32, compiler_fence};
 
     use crate::types::*;
 
-    /// The beginning of `struct rtrcu_thread`.
+    /// The first fields of `struct rtrcu_thread`.
     #[repr(C)]
     struct Thread {
         word: AtomicU32,
         flag: AtomicU32,
     }
 
-    /// Formed anew each time: code that went on on another thread must not use the address of the one that it left.
+    /// The library computes the address of the calling thread's struct.
+    #[cfg(any(not(target_arch = "aarch64"), feature = "dylib"))]
+    #[inline(always)]
+    fn this_thread() -> &'static Thread {
+        unsafe extern "C" {
+            #[link_name = private!("rtrcu_self_pointer")]
+            safe fn self_pointer() -> *const Thread;
+        }
+        // SAFETY: the struct lives as long as the thread, and the reference is used before the caller returns.
+        unsafe { &*self_pointer() }
+    }
+
+    /// Computed anew each time: code that continues on another thread must not use the address of the previous one.
+    #[cfg(all(target_arch = "aarch64", not(feature = "dylib")))]
     #[inline(always)]
     fn this_thread() -> &'static Thread {
         let (offset, address): (usize, usize);
@@ -259,7 +276,7 @@ mod aarch64 {
     ///
     /// # Safety
     ///
-    /// Who calls it takes the slow path then.
+    /// If it returns true, the caller takes the slow path.
     #[inline(always)]
     pub(super) unsafe fn enter() -> bool {
         let this = this_thread();
@@ -269,15 +286,15 @@ mod aarch64 {
         this.flag.load(Relaxed) != FLAG_FAST || word & NESTING_LIMIT != 0
     }
 
-    /// Take one from the word; true if the slow path is needed.
+    /// Subtract one from the word; true if the slow path is needed.
     ///
     /// # Safety
     ///
-    /// The thread has a section, and who calls it takes the slow path then.
+    /// The thread has an open section; if this returns true, the caller takes the slow path.
     #[inline(always)]
     pub(super) unsafe fn leave() -> bool {
         let this = this_thread();
-        // A release: what the section read is read before a grace period can see us outside.
+        // A release: the section's reads happen before a grace period can see us outside.
         this.word.store(this.word.load(Relaxed).wrapping_sub(1), Release);
         compiler_fence(SeqCst);
         this.flag.load(Relaxed) != FLAG_FAST
@@ -287,8 +304,9 @@ mod aarch64 {
     ///
     /// # Safety
     ///
-    /// None is asked for; unsafe as its neighbours are.
-    #[inline(always)]
+    /// No requirement; unsafe like its neighbours.
+    #[cfg_attr(not(feature = "dylib"), inline(always))]
+    #[cfg_attr(feature = "dylib", inline(never))]
     pub unsafe fn word() -> u32 {
         let this = this_thread();
         this.word.load(Relaxed) & 0x00ff_ffff | this.flag.load(Relaxed) << 24

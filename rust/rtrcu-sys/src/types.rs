@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The structs and constants of the public headers. `tests/layout.rs` compares them with what C makes of them.
+//! The structs and constants of the public headers. `tests/layout.rs` compares them with C's.
 
 #![allow(non_camel_case_types)] // the names are C's
 
@@ -7,31 +7,31 @@ use std::ffi::{c_char, c_void};
 
 /// The bits of [`word`](crate::word) that count explicit read-side critical sections.
 pub const NESTING_MASK: u32 = 0x000f_ffff;
-/// The bit of [`word`](crate::word) that says: a quiescent-state thread, and online.
+/// The bit of [`word`](crate::word) that is set while a quiescent-state thread is online.
 pub const QSBR_ONLINE: u32 = 0x0010_0000;
-/// How many sections of one thread may be open at a time; the next one ends the program. Half of what the word can
-/// count: from there on the library would take the number for an unlock too many.
+/// The most sections of one thread that may be open at a time; one more ends the program. Half of the word's range: the
+/// library takes a larger number for an unlock without a lock.
 pub const NESTING_LIMIT: u32 = 1 << 19;
-/// The flag byte of [`word`](crate::word) when nothing is asked of the thread.
+/// The flag byte of [`word`](crate::word) of a thread that may take the fast path.
 pub const FLAG_FAST: u32 = 0x80;
 
 /// [`rtrcu_register_thread`](crate::rtrcu_register_thread): quiescent-state discipline.
 pub const RTRCU_QSBR: u32 = 1;
-/// [`rtrcu_register_thread`](crate::rtrcu_register_thread): the thread never wakes anybody.
+/// [`rtrcu_register_thread`](crate::rtrcu_register_thread): the thread never wakes another thread.
 pub const RTRCU_DEADLINE: u32 = 2;
 
-/// What [`rtrcu_call`](crate::rtrcu_call) hangs in its queue; part of the object that is to be reclaimed.
+/// The link by which [`rtrcu_call`](crate::rtrcu_call) queues an object; part of that object.
 #[repr(C)]
 #[derive(Debug)]
 pub struct rcu_head {
-    /// The library's while queued.
+    /// Belongs to the library while queued.
     pub next: *mut rcu_head,
-    /// The library's while queued.
+    /// Belongs to the library while queued.
     pub func: Option<rcu_callback_t>,
 }
 
 impl rcu_head {
-    /// A head that is in no queue. It needs no initialisation; this is one for Rust's sake.
+    /// A head that is in no queue. C needs no initialisation; Rust does.
     pub const fn new() -> Self {
         Self { next: std::ptr::null_mut(), func: None }
     }
@@ -43,34 +43,54 @@ impl Default for rcu_head {
     }
 }
 
-/// What runs after a grace period. It must not unwind.
+/// A domain that a program defines. Its fields belong to the library, and it must not move.
+#[repr(C)]
+#[derive(Debug)]
+pub struct srcu_struct {
+    fields: [u64; 86],
+}
+
+impl srcu_struct {
+    /// Memory for a domain.
+    pub const fn new() -> Self {
+        Self { fields: [0; 86] }
+    }
+}
+
+impl Default for srcu_struct {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A function to be called after a grace period. It must not unwind.
 pub type rcu_callback_t = unsafe extern "C" fn(head: *mut rcu_head);
 
-/// One parked task: its fields are the library's.
+/// One parked task. Its fields belong to the library.
 #[repr(C)]
 #[derive(Debug)]
 pub struct rcu_task {
     /// Its neighbours in a list.
     pub link: [*mut c_void; 2],
-    /// Whose list it is on, while on a thread's.
+    /// The owner of its list, if a thread's.
     pub record: *mut c_void,
-    /// Whose list it is on, while on a leaf's.
+    /// The owner of its list, if a leaf's.
     pub leaf: *mut c_void,
     /// Order within the leaf's list.
     pub position: i64,
-    /// For reports; kept by reference.
+    /// Its name in reports; kept by reference.
     pub name: *const c_char,
-    /// Mounted beneath it on the same thread.
+    /// The task mounted before it on the same thread.
     pub below: *mut rcu_task,
-    /// On no list, a thread's, a leaf's.
+    /// The list that it is on: none, a thread's, or a leaf's.
     pub where_: u32,
-    /// Sections that it held when it was parked last.
+    /// Sections that it held when it was last parked.
     pub nesting: u32,
-    /// Sections of the thread beneath it, while mounted.
+    /// The nesting of the thread when it was mounted.
     pub base: u32,
-    /// On which thread.
+    /// The number of the thread on which it is mounted.
     pub mounted: u32,
-    /// Mounted without a section: what lies beneath `below`.
+    /// If mounted without a section: the base of `below`.
     pub outer_base: u32,
 }
 
@@ -100,11 +120,11 @@ impl Default for rcu_task {
     }
 }
 
-/// How many buckets [`rtrcu_stats::latency_us_log2`] has.
+/// The length of [`rtrcu_stats::latency_us_log2`].
 pub const RTRCU_LATENCY_BUCKETS: usize = 32;
 
 /// Memory for a configuration: `struct rtrcu_config` begins with its size, and its fields are set by their names with
-/// [`rtrcu_config_set`](crate::rtrcu_config_set), so that Rust need not know them.
+/// [`rtrcu_config_set`](crate::rtrcu_config_set), so Rust need not declare them.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 pub struct rtrcu_config {
@@ -114,7 +134,7 @@ pub struct rtrcu_config {
 }
 
 impl rtrcu_config {
-    /// Memory that nothing has been filled into.
+    /// Uninitialised settings: all zero.
     pub const fn new() -> Self {
         Self { size: 0, rest: [0; 255] }
     }
@@ -134,38 +154,40 @@ impl std::fmt::Debug for rtrcu_config {
 
 macro_rules! stats {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// The library's counters: totals since the program began, unless said otherwise.
+        /// The library's counters: totals since the program began, unless stated otherwise.
         #[repr(C)]
         #[derive(Debug, Clone, Copy)]
         pub struct rtrcu_stats {
-            /// The size of the struct; in, and out: what was filled in.
+            /// The size of the struct, set by the caller; receives the size that was filled in.
             pub size: u32,
-            /// 1: readers use full fences, since membarrier is refused or off.
+            /// 1: readers use full fences, since membarrier is refused or disabled.
             pub full_fences: u32,
             $($(#[$doc])* pub $name: u64,)*
-            /// From the oldest retirement of a batch to the batch's first drop: bucket i counts 2^i .. 2^(i+1) - 1 µs.
+            /// Time from the oldest retirement of a batch to the batch's first drop: bucket i counts 2^i .. 2^(i+1) - 1
+            /// µs.
             pub latency_us_log2: [u64; RTRCU_LATENCY_BUCKETS],
-            /// Pointers of `rcu_free()` that no memory was left to note.
+            /// Pointers passed to `rcu_free()` without memory to queue them, when the caller could not wait.
             pub frees_leaked: u64,
-            /// Times a thread was put to sleep, since it had not read for `idle_scans` scans.
+            /// Times that scans began to skip a thread, after `idle_scans` scans outside.
             pub threads_slept: u64,
-            /// Times one woke.
+            /// Times that an idle thread was scanned again.
             pub threads_woken: u64,
-            /// Of `gp_completed`, how many found that nobody read, and turned nothing.
+            /// Of `gp_completed`, how many found no reader and completed immediately.
             pub gp_at_once: u64,
-            /// How many of the others needed no heavy fence.
+            /// Of the others, how many needed no heavy fence.
             pub gp_unfenced: u64,
-            /// Now: when the oldest of the backlog was queued, nanoseconds of `CLOCK_MONOTONIC`; 0: there is none.
+            /// Now: when the oldest of the backlog was queued, nanoseconds of `CLOCK_MONOTONIC`; 0: the backlog is
+            /// empty.
             pub callback_oldest_ns: u64,
-            /// The longest that a callback ran: the mean of up to eight that ran in a row.
+            /// Longest callback: the mean of up to eight that ran in a row.
             pub callback_ns_max: u64,
-            /// The address of its function.
+            /// Address of the longest callback's function.
             pub callback_longest: u64,
-            /// The longest section of C code built with `RTRCU_DEBUG`; 0: none was measured.
+            /// Longest section of C code built with `RTRCU_DEBUG`; 0: none was measured.
             pub section_ns_max: u64,
-            /// The address where it began.
+            /// Address at which that section began.
             pub section_longest: u64,
-            /// Of `exp_completed`, how many a caller turned to their end.
+            /// Of `exp_completed`, how many a caller advanced to the end.
             pub exp_by_caller: u64,
         }
 
@@ -199,13 +221,13 @@ stats! {
     gp_completed,
     /// Of these, how many had to wait for a reader.
     gp_busy,
-    /// Of these, how many had to sleep.
+    /// Of these, how many slept.
     gp_slept,
-    /// Grace periods that a waiting caller turned itself.
+    /// Grace periods advanced by a caller that waited.
     gp_by_caller,
     /// Duration of the last grace period, nanoseconds.
     gp_ns_last,
-    /// The longest so far.
+    /// Longest grace period so far, nanoseconds.
     gp_ns_max,
     /// Heavy fences that the kernel refused.
     fence_refused,
@@ -215,7 +237,7 @@ stats! {
     stall_reports,
     /// Threads that are registered now.
     threads_registered,
-    /// The most at a time.
+    /// Most threads registered at a time.
     threads_peak,
     /// Deadline threads now.
     threads_deadline,
@@ -227,27 +249,27 @@ stats! {
     callbacks_by_owner,
     /// Now: queued and not yet returned.
     callbacks_backlog,
-    /// Under way in threads that a fork did not copy.
+    /// Callbacks running in threads that a fork did not copy.
     callbacks_lost_at_fork,
-    /// Enqueues that went through above `qmax`.
+    /// Enqueues that succeeded and left a backlog above `qmax`.
     over_qmax,
-    /// Enqueues that waited.
+    /// Enqueues that waited for a smaller backlog.
     blocked_at_qmax,
-    /// Times a backlog passed `qhimark`.
+    /// Times that a backlog above `qhimark` removed the limit of count.
     limit_raised,
-    /// Batches that ended since the deadline was near.
+    /// Batches ended by a near deadline.
     deadline_stops,
-    /// Batches that ended since the time was used up.
+    /// Batches ended by their time limit.
     budget_stops,
     /// Wake-ups sent to the driver.
     driver_wakeups,
-    /// Turns of the driver's loop.
+    /// Passes of the driver.
     driver_passes,
     /// Reader calls that took the slow path.
     slow_locks,
-    /// Times that a thread of the library was refused its scheduling.
+    /// Times that a thread of the library was refused its scheduling class or priority.
     rt_refused,
-    /// Callbacks that `call_rcu_rt()` ran at once.
+    /// Callbacks that `call_rcu_rt()` ran immediately.
     callbacks_direct,
     /// Calls of `call_rcu_rt()` that had to queue.
     direct_refused,
@@ -255,15 +277,15 @@ stats! {
     limit_stops,
     /// Times a reader was boosted.
     boosts,
-    /// For how long in all, nanoseconds.
+    /// Total time of boosts, nanoseconds.
     boost_ns,
-    /// The longest single time.
+    /// Longest boost, nanoseconds.
     boost_ns_max,
-    /// Boosting that the kernel refused.
+    /// Boosts refused by the kernel, or for lack of real-time permission.
     boost_refused,
-    /// Readers that used up their share.
+    /// Readers that reached their boost limit.
     boost_given_up,
-    /// Queues handed to a daemon.
+    /// Queues passed to a daemon.
     krcud_given,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The structs that Rust declares lie in memory as C's do.
+//! The structs that Rust declares have the memory layout of C.
 #![cfg(not(miri))]
 
 use std::mem::offset_of;
@@ -18,8 +18,8 @@ macro_rules! field {
 }
 
 #[test]
-fn structs_are_as_in_c() {
-    // SAFETY: the array has as many numbers as the count says.
+fn structs_have_the_layout_of_c() {
+    // SAFETY: the array has LAYOUT_COUNT numbers.
     let c = unsafe { std::slice::from_raw_parts((&raw const LAYOUT).cast::<usize>(), LAYOUT_COUNT) };
     let mut rust = Vec::new();
     rust.push(size_of::<rcu_head>());
@@ -36,6 +36,19 @@ fn structs_are_as_in_c() {
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, gp_unfenced)));
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, section_longest)));
     rust.extend(<[usize; 2]>::from(field!(rtrcu_stats, exp_by_caller)));
+    rust.push(size_of::<rtrcu_hash_node>());
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_hash_node, link)));
+    rust.push(size_of::<rtrcu_hash_line>());
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_hash_line, slots)));
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_hash_line, link)));
+    rust.push(size_of::<rtrcu_hash_generation>());
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_hash_generation, mask)));
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_hash_generation, next)));
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_hash, current)));
+    rust.push(size_of::<rtrcu_hash_config>());
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_hash_config, buckets)));
+    rust.push(size_of::<rtrcu_hash_counters>());
+    rust.extend(<[usize; 2]>::from(field!(rtrcu_hash_counters, no_resizer)));
     let (config, flag) = (c[c.len() - 2], c[c.len() - 1]);
     assert_eq!(rust, c[..c.len() - 2]);
     assert!(config <= size_of::<rtrcu_config>(), "{config}");
@@ -44,7 +57,7 @@ fn structs_are_as_in_c() {
 
 #[test]
 fn sections_nest_and_are_seen() {
-    // SAFETY: each unlock has its lock; the other calls may be made anywhere.
+    // SAFETY: each unlock follows a lock; the other calls are allowed anywhere.
     unsafe {
         assert_eq!(word() & NESTING_MASK, 0);
         for depth in 1..=1000 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A loop with a deadline, as in an audio engine: it reads parameters that others change, changes some itself, and
-//! drops what it has replaced in the time that is left of its period; no drop begins behind it.
+//! drops its replaced values in the time that is left of its period; no drop begins after it.
 //!
 //! `cargo run --example audio`
 
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let done = AtomicBool::new(false);
 
     std::thread::scope(|scope| {
-        // The user turns knobs: an ordinary thread, whose values are dropped when it says so.
+        // The user turns knobs: an ordinary thread, whose values are dropped by the library.
         scope.spawn(|| {
             let mut number = 0;
             while !done.load(Ordering::Relaxed) {
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let gain = gains.get()[0];
             let mut samples = delay_line.get().clone();
             samples.iter_mut().for_each(|sample| *sample = *sample * 0.5 + gain);
-            delay_line.replace(samples); // no system call, nobody is woken
+            delay_line.replace(samples); // no system call, no wake-up
 
             dropped += turn.until(next); // drops begin only while there is time
             latest = latest.max(Instant::now().saturating_duration_since(next));

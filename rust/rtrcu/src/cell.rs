@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Shared values that readers load without waiting and writers replace: [`Rcu`], which always has one, and
+//! Shared values that readers load without waiting and writers replace: [`Rcu`], which always holds one, and
 //! [`RcuOption`], which may be empty.
 
 use std::cell::Cell;
@@ -13,13 +13,13 @@ use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use crate::guard::{Guard, Protection, read};
-use crate::node::{Node, retire};
+use crate::node::{Node, Owned, retire};
 use crate::retired::Retired;
 
-/// A shared value that is replaced as a whole. Readers load it without waiting; what was replaced is dropped after a
-/// grace period, when no reader can have it any more.
+/// A shared value that is replaced as a whole. Readers load it without waiting; a replaced value is dropped after a
+/// grace period, when no reader can hold it any more.
 ///
-/// A reference lives as long as both the cell and the guard, or the section, that it was loaded under:
+/// A reference is valid while both the cell and the guard or section, under which it was loaded, live:
 ///
 /// ```
 /// use rtrcu::{read, Rcu};
@@ -35,8 +35,8 @@ use crate::retired::Retired;
 /// assert_eq!(*route.get(), "eth1");
 /// ```
 ///
-/// Dropping the cell drops its value at once: whoever drops it holds it alone, so no reference from it can be alive.
-/// This goes for cells within values too, so a retired value takes one grace period, whatever is nested in it.
+/// Dropping the cell drops its value immediately: the dropping code owns the cell, so no reference from it is alive.
+/// This holds for cells inside values too: a retired value takes one grace period, however many cells are nested in it.
 pub struct Rcu<T> {
     cell: RcuOption<T>,
 }
@@ -54,17 +54,18 @@ pub struct Rcu<T> {
 /// UPSTREAM.store(None);
 /// ```
 pub struct RcuOption<T> {
-    /// Null, or from [`Node::leak`]. What was here once is retired by whoever took it out.
+    /// Null, or from [`Node::leak`]. The code that removes a node from the cell retires it.
     pointer: AtomicPtr<Node<T>>,
-    owns: PhantomData<Box<Node<T>>>,
+    owns: PhantomData<Node<T>>,
 }
 
-// SAFETY: as for a box: who has the cell alone has the value.
+// SAFETY: as for a box: the sole owner of the cell owns the value.
 unsafe impl<T: Send> Send for RcuOption<T> {}
-// SAFETY: shared, it gives `&T` to several threads (`Sync`), and takes values out that are dropped elsewhere (`Send`).
+// SAFETY: a shared cell hands out `&T` to several threads (`Sync`), and its values may be dropped on another thread
+// (`Send`).
 unsafe impl<T: Send + Sync> Sync for RcuOption<T> {}
 
-// What a panic leaves in a cell is a whole value: one is put in and taken out by one instruction.
+// A panic leaves a whole value in the cell: one instruction stores or removes it.
 impl<T: RefUnwindSafe> RefUnwindSafe for RcuOption<T> {}
 impl<T: RefUnwindSafe> UnwindSafe for RcuOption<T> {}
 
@@ -79,17 +80,17 @@ impl<T> RcuOption<T> {
         Self { pointer: AtomicPtr::new(into_pointer(value)), owns: PhantomData }
     }
 
-    /// The value of now, as long as `inside` protects it. Wait-free.
+    /// The current value, protected by `inside`. Wait-free.
     #[inline(always)]
     pub fn load<'g>(&'g self, inside: &'g impl Protection) -> Option<&'g T> {
         let _ = inside;
-        // SAFETY: null, or a node that was published whole: the acquire pairs with the publisher's release. Whoever
-        // takes it out retires it, and its grace period does not end while `inside` is borrowed; nor is the cell
-        // dropped, nor its value taken by `&mut`, while it is borrowed.
+        // SAFETY: null, or a fully published node: the acquire pairs with the publisher's release. The thread that
+        // removes it retires it, and its grace period does not end while `inside` is borrowed. While the cell is
+        // borrowed, it is not dropped, nor its value taken by `&mut`.
         unsafe { self.pointer.load(Acquire).as_ref().map(|node| &node.value) }
     }
 
-    /// The value of now together with a guard of its own.
+    /// The current value, together with a guard that protects it.
     #[inline]
     pub fn get(&self) -> Option<Ref<'_, T>> {
         let guard = read();
@@ -97,22 +98,22 @@ impl<T> RcuOption<T> {
         Some(Ref { value, _guard: guard, cell: PhantomData })
     }
 
-    /// The value, of a cell that is nobody else's.
+    /// The value of a cell that has no other users.
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: borrowed exclusively, the cell's value is too: references that were loaded borrow the cell.
+        // SAFETY: the cell is borrowed exclusively, so no loaded reference, which would borrow it, is alive.
         unsafe { self.pointer.get_mut().as_mut().map(|node| &mut node.value) }
     }
 
-    /// The value, out of a cell that is nobody else's, at once.
+    /// Take the value out of a cell that has no other users, immediately.
     pub fn into_inner(mut self) -> Option<T> {
-        self.take_alone().map(|node| node.value)
+        self.take_alone().map(Owned::into_value)
     }
 
-    /// What the cell has, if nobody can have loaded it.
-    fn take_alone(&mut self) -> Option<Box<Node<T>>> {
+    /// Remove the cell's node, which no reader can hold.
+    fn take_alone(&mut self) -> Option<Owned<T>> {
         let node = NonNull::new(std::mem::replace(self.pointer.get_mut(), null_mut()))?;
-        // SAFETY: it came from `Node::leak`, is in the cell no more, and references to it borrowed the cell.
-        Some(unsafe { Box::from_raw(node.as_ptr()) })
+        // SAFETY: it came from `Node::leak`, is no longer in the cell, and references to it borrowed the cell.
+        Some(unsafe { Owned::from_raw(node) })
     }
 }
 
@@ -121,74 +122,116 @@ fn into_pointer<T>(value: Option<T>) -> *mut Node<T> {
 }
 
 impl<T: Send + 'static> RcuOption<T> {
-    /// Put `value` in; what was there is dropped after a grace period.
+    /// Store `value`; the previous value is dropped after a grace period.
     pub fn store(&self, value: Option<T>) {
         if let Some(old) = self.exchange(value) {
-            // SAFETY: taken out of the cell, and only once.
+            // SAFETY: removed from the cell, once.
             unsafe { retire(old) }
         }
     }
 
-    /// What was there is the caller's to retire.
+    /// The caller must retire the previous node.
     fn exchange(&self, value: Option<T>) -> Option<NonNull<Node<T>>> {
         NonNull::new(self.pointer.swap(into_pointer(value), AcqRel))
     }
 
-    /// Put `value` in; what was there is the caller's, once a grace period has passed.
+    /// Store `value` and return the previous one, which the caller owns once a grace period has passed.
     pub fn swap(&self, value: Option<T>) -> Option<Retired<T>> {
         let old = self.exchange(value)?;
-        // SAFETY: taken out of the cell, and only once.
+        // SAFETY: removed from the cell, once.
         Some(unsafe { Retired::new(old) })
     }
 
-    /// Take the value out.
+    /// Empty the cell, and return its value as [`swap`](Self::swap) does.
     pub fn take(&self) -> Option<Retired<T>> {
         self.swap(None)
     }
 
-    /// Put in what `change` makes of the value. Several threads may do so at a time: when another was first, `change`
-    /// is called again with the value of then. It runs inside a section, so it must not wait for grace periods.
+    /// Store `new` if the cell still holds `current`, the value that was loaded under `inside`, and retire that value;
+    /// `None` stands for an empty cell.
+    ///
+    /// # Errors
+    ///
+    /// `new`, if the cell holds another value by now.
+    ///
+    /// ```
+    /// use rtrcu::{read, RcuOption};
+    ///
+    /// let leader = RcuOption::empty();
+    /// let guard = read();
+    /// assert_eq!(leader.compare_exchange(None, Some("a"), &guard), Ok(()));
+    /// assert_eq!(leader.compare_exchange(None, Some("b"), &guard), Err(Some("b")));
+    /// assert_eq!(leader.compare_exchange(leader.load(&guard), None, &guard), Ok(()));
+    /// ```
+    pub fn compare_exchange<'g>(
+        &'g self,
+        current: Option<&'g T>,
+        new: Option<T>,
+        inside: &'g impl Protection,
+    ) -> Result<(), Option<T>> {
+        let _ = inside;
+        let old = self.pointer.load(Acquire);
+        // SAFETY: as in `load()`.
+        let value = unsafe { old.as_ref().map(|node| &raw const node.value) };
+        if value != current.map(std::ptr::from_ref) {
+            return Err(new);
+        }
+        self.exchange_if(old, into_pointer(new)).map_err(|new| new.map(Owned::into_value))
+    }
+
+    /// Replace the value by the one that `change` returns for it. If another thread replaces it meanwhile, `change` is
+    /// called again with the new value. It runs inside a section, so it must not wait for grace periods.
     ///
     /// # Panics
     ///
     /// As [`Rcu::update`].
     pub fn update(&self, mut change: impl FnMut(Option<&T>) -> Option<T>) {
+        self.try_update(|old| Some(change(old)));
+    }
+
+    /// As [`update`](Self::update), but if `change` returns `None`, the cell stays as it is. `Some(None)` empties it.
+    /// Returns true if the cell was changed.
+    ///
+    /// # Panics
+    ///
+    /// As [`Rcu::update`].
+    pub fn try_update(&self, mut change: impl FnMut(Option<&T>) -> Option<Option<T>>) -> bool {
         Updating::run(std::ptr::from_ref(self).cast(), || {
             loop {
                 let guard = read();
                 let old = self.pointer.load(Acquire);
                 // SAFETY: as in `load()`: the guard is alive, and the cell is borrowed.
-                let new = into_pointer(change(unsafe { old.as_ref().map(|node| &node.value) }));
-                if self.exchange_if(old, new).is_ok() {
+                let Some(new) = change(unsafe { old.as_ref().map(|node| &node.value) }) else { return false };
+                if self.exchange_if(old, into_pointer(new)).is_ok() {
                     drop(guard);
-                    return;
+                    return true;
                 }
             }
-        });
+        })
     }
 
-    /// Put `new` in if the cell has `old` still, which is then retired; otherwise `new` is given back.
-    /// A section must be open since `old` was loaded, or `old` could be a new node at an old address.
-    fn exchange_if(&self, old: *mut Node<T>, new: *mut Node<T>) -> Result<(), Option<Box<Node<T>>>> {
+    /// Store `new` if the cell still holds `old`, and retire `old`; otherwise return `new`. A section must be open
+    /// since `old` was loaded, or `old` could be a new node at an old address.
+    fn exchange_if(&self, old: *mut Node<T>, new: *mut Node<T>) -> Result<(), Option<Owned<T>>> {
         match self.pointer.compare_exchange(old, new, AcqRel, Acquire) {
             Ok(_) => {
                 if let Some(old) = NonNull::new(old) {
-                    // SAFETY: taken out of the cell, and only once.
+                    // SAFETY: removed from the cell, once.
                     unsafe { retire(old) }
                 }
                 Ok(())
             }
-            // SAFETY: it came from `Node::leak`, and nobody has seen it.
-            Err(_) => Err(NonNull::new(new).map(|new| unsafe { Box::from_raw(new.as_ptr()) })),
+            // SAFETY: it came from `Node::leak`, and no reader has seen it.
+            Err(_) => Err(NonNull::new(new).map(|new| unsafe { Owned::from_raw(new) })),
         }
     }
 }
 
-/// An update that this thread is in, on the stack of the call that runs it.
-struct Updating {
-    /// The cell, by its address.
+/// An update in progress on this thread; it is on the stack of the call that runs it.
+pub(crate) struct Updating {
+    /// The address of the cell, or of the entry of a map.
     cell: *const (),
-    /// The update that this one is inside of, or null.
+    /// The update that encloses this one, or null.
     outer: *const Updating,
 }
 
@@ -197,9 +240,9 @@ thread_local! {
 }
 
 impl Updating {
-    /// Run `update` of `cell`. The update outside of another one of the same cell would find its value replaced each
-    /// time.
-    fn run(cell: *const (), update: impl FnOnce()) {
+    /// Run `update` of `cell`. Panics inside an update of the same cell: the outer one would find its value replaced
+    /// each time.
+    pub(crate) fn run<R>(cell: *const (), update: impl FnOnce() -> R) -> R {
         struct Ends(*const Updating);
         impl Drop for Ends {
             fn drop(&mut self) {
@@ -209,16 +252,16 @@ impl Updating {
 
         let outer = INNERMOST.get();
         let mut next = outer;
-        // SAFETY: null, or an update on this thread's stack that has not returned: `Ends` takes it away before.
+        // SAFETY: null, or an update on this thread's stack that has not returned: `Ends` removes it before it returns.
         while let Some(updating) = unsafe { next.as_ref() } {
             let again = std::ptr::eq(updating.cell, cell);
-            assert!(!again, "rtrcu: an update of a cell inside an update of the same cell would never end");
+            assert!(!again, "rtrcu: an update of a value inside an update of the same value would never end");
             next = updating.outer;
         }
         let this = Updating { cell, outer };
         let _ends = Ends(outer);
         INNERMOST.set(&this);
-        update();
+        update()
     }
 }
 
@@ -252,16 +295,16 @@ impl<T> Rcu<T> {
         Self { cell: RcuOption::new(Some(value)) }
     }
 
-    /// The value of now, as long as `inside` protects it. Wait-free.
+    /// The current value, protected by `inside`. Wait-free.
     #[inline(always)]
     pub fn load<'g>(&'g self, inside: &'g impl Protection) -> &'g T {
         let _ = inside;
-        // SAFETY: as in `RcuOption::load()`; never null, since nothing but a node is ever put in, and what takes it
-        // out for good consumes the cell.
+        // SAFETY: as in `RcuOption::load()`; never null: only nodes are stored, and removing the last one consumes the
+        // cell.
         unsafe { &(*self.cell.pointer.load(Acquire)).value }
     }
 
-    /// The value of now together with a guard of its own.
+    /// The current value, together with a guard that protects it.
     ///
     /// ```
     /// let limits = rtrcu::Rcu::new(vec![1, 2, 3]);
@@ -274,33 +317,33 @@ impl<T> Rcu<T> {
         Ref { value, _guard: guard, cell: PhantomData }
     }
 
-    /// The value, of a cell that is nobody else's.
+    /// The value of a cell that has no other users.
     pub fn get_mut(&mut self) -> &mut T {
         self.cell.get_mut().expect("a cell that is never empty")
     }
 
-    /// The value, out of a cell that is nobody else's, at once.
+    /// Take the value out of a cell that has no other users, immediately.
     pub fn into_inner(self) -> T {
         self.cell.into_inner().expect("a cell that is never empty")
     }
 }
 
 impl<T: Send + 'static> Rcu<T> {
-    /// Put `new` in the place of the value, which is dropped after a grace period. Never waits.
+    /// Store `new`; the previous value is dropped after a grace period. Never waits.
     pub fn replace(&self, new: T) {
         self.cell.store(Some(new));
     }
 
-    /// Put `new` in the place of the value, which is the caller's once a grace period has passed.
+    /// Store `new` and return the previous value, which the caller owns once a grace period has passed.
     pub fn swap(&self, new: T) -> Retired<T> {
         self.cell.swap(Some(new)).expect("a cell that is never empty")
     }
 
-    /// Put `new` in if the value is still `current`, the very one that was loaded under `inside`, and retire that.
+    /// Store `new` if the cell still holds `current`, the value that was loaded under `inside`, and retire that value.
     ///
     /// # Errors
     ///
-    /// `new`, if another was first.
+    /// `new`, if the cell holds another value by now.
     ///
     /// ```
     /// use rtrcu::{read, Rcu};
@@ -319,11 +362,11 @@ impl<T: Send + 'static> Rcu<T> {
             return Err(new);
         }
         let exchanged = self.cell.exchange_if(old, Node::leak(new).as_ptr());
-        exchanged.map_err(|new| new.expect("it was not null").value)
+        exchanged.map_err(|new| new.expect("it was not null").into_value())
     }
 
-    /// Put in what `change` makes of the value. Several threads may do so at a time: when another was first, `change`
-    /// is called again with the value of then. It runs inside a section, so it must not wait for grace periods.
+    /// Replace the value by the one that `change` returns for it. If another thread replaces it meanwhile, `change` is
+    /// called again with the new value. It runs inside a section, so it must not wait for grace periods.
     ///
     /// ```
     /// let hits = rtrcu::Rcu::new(0);
@@ -335,18 +378,36 @@ impl<T: Send + 'static> Rcu<T> {
     /// assert_eq!(hits.into_inner(), 4);
     /// ```
     ///
-    /// A `change` that replaces the value of the same cell is called again; one that does so each time never ends.
+    /// A `change` that itself replaces the value of the cell is called again; if it does so each time, the update never
+    /// ends.
     ///
     /// # Panics
     ///
-    /// Inside another update of the same cell by this thread, which would never end.
+    /// If this thread is already inside an update of the same cell, which would never end.
     pub fn update(&self, mut change: impl FnMut(&T) -> T) {
         self.cell.update(|old| old.map(&mut change));
+    }
+
+    /// As [`update`](Self::update), but if `change` returns `None`, the value stays. Returns true if it was replaced.
+    ///
+    /// ```
+    /// let highest = rtrcu::Rcu::new(7);
+    /// let raise = |to| highest.try_update(|now| (to > *now).then_some(to));
+    /// assert!(!raise(5));
+    /// assert!(raise(9));
+    /// assert_eq!(*highest.get(), 9);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`update`](Self::update).
+    pub fn try_update(&self, mut change: impl FnMut(&T) -> Option<T>) -> bool {
+        self.cell.try_update(|old| change(old?).map(Some))
     }
 }
 
 impl<T> Rcu<Arc<T>> {
-    /// A share of the value of now, which needs no section any more.
+    /// A clone of the current `Arc`, which needs no section.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -380,15 +441,23 @@ impl<T: fmt::Debug> fmt::Debug for Rcu<T> {
     }
 }
 
-/// A value together with the guard that protects it: what [`Rcu::get`] gives. It stays on its thread.
+/// A value together with the guard that protects it, returned by [`Rcu::get`], [`RcuOption::get`] and the `find()` of a
+/// `HashMap`. It stays on its thread.
 ///
-/// Not a reference and a guard: as an argument of a function a reference must stay valid until the function returns,
-/// and this one may be dropped before.
+/// It holds a pointer, not a reference: a reference in a function's argument must stay valid until the function
+/// returns, and this value may be dropped before.
 #[must_use = "the section ends when this is dropped"]
 pub struct Ref<'r, T> {
     value: NonNull<T>,
     _guard: Guard,
     cell: PhantomData<&'r T>,
+}
+
+impl<T> Ref<'_, T> {
+    /// The value was loaded under the guard, out of a cell or map that the result borrows.
+    pub(crate) fn new(value: NonNull<T>, guard: Guard) -> Self {
+        Self { value, _guard: guard, cell: PhantomData }
+    }
 }
 
 impl<T> Deref for Ref<'_, T> {

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Settings, counters and stall reports of this crate's copy of the library.
+//! Settings and stall reports of this crate's copy of the library.
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
-use std::ops::Deref;
 use std::panic::catch_unwind;
 use std::ptr::null_mut;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// Who drops, when, and how much at a time: the library's settings by their names, which are those of the environment
-/// without `RTRCU_`. The project's page `docs/configuration.md` describes each.
+/// The library's settings, such as which thread drops retired values, when, and how many at a time. Their names are
+/// those of the environment variables without `RTRCU_`. The project's page `docs/configuration.md` describes each.
 ///
 /// `stack_kb` sets the stacks of the library's threads, on which values are dropped: 2,048 KiB unless the environment
-/// (`RTRCU_STACK_KB`) or a configuration says otherwise. It holds for threads that are made afterwards, so it is best
-/// applied before the first value is retired.
+/// (`RTRCU_STACK_KB`) or a configuration sets another size. It applies to threads that are created afterwards, so it is
+/// best applied before the first value is retired.
 ///
-/// With the driver `sched` the library has no thread of its own. There a [`grace_period`](crate::grace_period), a
-/// [`Retired`](crate::Retired) or a [`Cookie`](crate::Cookie) that is awaited, or asked again and again, makes no
-/// progress by that: calls that block do it, and other threads' [`Qsbr::quiescent`](crate::Qsbr::quiescent).
+/// With the driver `sched` the library has no thread of its own. Awaiting or polling a
+/// [`grace_period`](crate::grace_period), a [`Retired`](crate::Retired) or a [`Cookie`](crate::Cookie) does not advance
+/// its grace period then: only blocking calls and other threads' [`Qsbr::quiescent`](crate::Qsbr::quiescent) do.
 ///
 /// ```
 /// use rtrcu::Config;
@@ -35,15 +34,15 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults, and what the environment says.
+    /// The defaults, changed by the environment.
     pub fn new() -> Self {
         let mut raw = rtrcu_sys::rtrcu_config::new();
-        // SAFETY: the memory is ours and as large as is said.
+        // SAFETY: the memory belongs to this function and has the size that is passed.
         unsafe { rtrcu_sys::rtrcu_config_init_sized(&mut raw, size_of_val(&raw) as u32) };
         Self { raw }
     }
 
-    /// What is in force.
+    /// The configuration in force.
     pub fn current() -> Self {
         let mut raw = rtrcu_sys::rtrcu_config::new();
         // SAFETY: as in `new()`.
@@ -55,7 +54,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// A name or a value that the library does not know; the error says what is allowed.
+    /// If the name or the value is unknown to the library; the error lists the allowed values.
     pub fn set(mut self, name: &str, value: impl fmt::Display) -> Result<Self, ConfigError> {
         let text = |text: String| CString::new(text).map_err(|_| ConfigError("a zero byte in a setting".into()));
         let (name, value) = (text(name.to_owned())?, text(value.to_string())?);
@@ -66,11 +65,11 @@ impl Config {
         }
     }
 
-    /// Put it in force for this crate's readers and writers in the whole process; best before the first use.
+    /// Put the settings into force for all users of this crate in the process; best before the first use.
     ///
     /// # Errors
     ///
-    /// Settings that cannot work together: then nothing is changed.
+    /// If the settings cannot work together; then nothing is changed.
     ///
     /// # Panics
     ///
@@ -91,7 +90,7 @@ impl Default for Config {
     }
 }
 
-/// Why a setting was refused.
+/// The reason why a setting was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError(String);
 
@@ -110,36 +109,6 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// The library's counters and this crate's: see [`stats`].
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct Stats {
-    library: rtrcu_sys::rtrcu_stats,
-    /// How many drops of retired values, and deferred functions, have panicked.
-    pub drops_panicked: u64,
-}
-
-impl Deref for Stats {
-    type Target = rtrcu_sys::rtrcu_stats;
-
-    fn deref(&self) -> &rtrcu_sys::rtrcu_stats {
-        &self.library
-    }
-}
-
-/// Copy the counters.
-///
-/// ```
-/// let stats = rtrcu::stats();
-/// println!("{} values wait to be dropped", stats.callbacks_backlog);
-/// ```
-pub fn stats() -> Stats {
-    let mut library = rtrcu_sys::rtrcu_stats::new();
-    // SAFETY: the struct is ours and says its size.
-    unsafe { rtrcu_sys::rtrcu_stats(&mut library) };
-    Stats { library, drops_panicked: crate::node::drops_panicked() }
-}
-
 /// The handler, as a pointer; null: none.
 static HANDLER: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
@@ -147,13 +116,13 @@ thread_local! {
     static HANDLING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does this thread run the stall handler? Then it may be the library's own.
+/// Does this thread run the stall handler? Then it may be a thread of the library.
 pub(crate) fn is_in_handler() -> bool {
     HANDLING.get()
 }
 
-/// Where stall reports go, line by line; `None`, as in the beginning, is standard error. `handler` runs on a thread of
-/// the library's that holds nothing. It cannot register that thread as a [`Turn`](crate::Turn) or a
+/// Set the function that receives stall reports, line by line; `None`, the default, is standard error. `handler` runs
+/// on a thread of the library that holds no lock. It cannot register that thread as a [`Turn`](crate::Turn) or a
 /// [`Qsbr`](crate::Qsbr).
 pub fn set_stall_handler(handler: Option<fn(&str)>) {
     HANDLER.store(handler.map_or(null_mut(), |handler| handler as *mut ()), Release);
@@ -164,7 +133,7 @@ pub fn set_stall_handler(handler: Option<fn(&str)>) {
 unsafe extern "C" fn pass_on(line: *const c_char) {
     let handler = HANDLER.load(Acquire);
     if !handler.is_null() {
-        // SAFETY: it was made of this type above.
+        // SAFETY: stored above from a function of this type.
         let handler = unsafe { std::mem::transmute::<*mut (), fn(&str)>(handler) };
         // SAFETY: the library's line is a C string that lives during the call.
         let line = unsafe { CStr::from_ptr(line) }.to_string_lossy();

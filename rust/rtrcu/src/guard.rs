@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Read-side critical sections of threads, and what counts as being inside.
+//! Read-side critical sections of threads, and the trait of tokens that prove one is open.
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use crate::section::Section;
 
-/// What proves that its holder is inside a read-side critical section: a [`Guard`], or a [`Section`] of async code.
+/// A token that proves that its holder is inside a read-side critical section: a [`Guard`], or a [`Section`] of async
+/// code.
 ///
 /// # Safety
 ///
-/// While a reference to the value exists, a grace period that begins after the value's section began does not end.
-/// Implemented by this crate alone.
+/// While a reference to the token exists, a grace period that begins after the token's section began does not end. Only
+/// this crate implements it.
 pub unsafe trait Protection: sealed::Sealed {}
 
 mod sealed {
@@ -21,29 +23,33 @@ mod sealed {
 }
 
 // SAFETY: a guard's section is open from `read()` until its drop. If it is leaked, the section stays open for ever: in
-// the thread's word while the thread lives, and as a parked task after it.
+// the thread's word while the thread lives, and then as a parked task.
 unsafe impl Protection for Guard {}
 
-// SAFETY: a section's nesting, or its place on a list of parked tasks, is given back by its holder, behind the future
-// that borrows it.
+// SAFETY: the holder of a section drops its nesting, or its place on a list of parked tasks, after the future that
+// borrows it.
 unsafe impl Protection for Section {}
+
+/// Names the reason in compilers' errors if a guard would leave its thread: a trait object is not `Send`, and the error
+/// shows the trait's name. The supertraits are those that a guard should have.
+trait GuardStaysOnItsThreadUseSectionAcrossAwait: UnwindSafe + RefUnwindSafe + Unpin {}
 
 /// A read-side critical section of the calling thread, which ends when the guard is dropped.
 ///
-/// References that [`Rcu::load`](crate::Rcu::load) and its kin give live at most as long as the guard. A guard stays on
-/// its thread; async code that moves between threads uses [`section`](crate::section()).
+/// References returned by [`Rcu::load`](crate::Rcu::load) and similar functions live at most as long as the guard. A
+/// guard stays on its thread; async code that moves between threads uses [`section`](crate::section()).
 ///
-/// A guard that is leaked holds up reclamation for ever, which the stall report says. It does no other harm.
+/// A leaked guard delays reclamation for ever, as the stall report shows. It does no other harm.
 #[must_use = "the section ends when the guard is dropped"]
 pub struct Guard {
-    /// Neither `Send` nor `Sync`: the thread's word has the nesting.
-    thread: PhantomData<*mut ()>,
+    /// Neither `Send` nor `Sync`: the nesting is in the thread's word.
+    thread: PhantomData<dyn GuardStaysOnItsThreadUseSectionAcrossAwait>,
 }
 
 /// Begin a read-side critical section.
 ///
-/// Wait-free: on the fast path no atomic instruction, no fence, no call. Sections nest; a thread that has more than
-/// half a million open at a time ends the program.
+/// Wait-free: no atomic instruction, fence or call on the fast path. Sections nest; a thread that has more than half a
+/// million open at a time ends the program.
 ///
 /// ```
 /// use rtrcu::{read, Rcu};
@@ -61,8 +67,8 @@ pub fn read() -> Guard {
 impl Drop for Guard {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: `read()` began a section on this thread, which the guard cannot leave. References that were taken
-        // under it borrow it, so they have ended.
+        // SAFETY: `read()` began a section on this thread, which the guard cannot leave. References loaded under the
+        // guard borrow it, so none is alive.
         unsafe { rtrcu_sys::read_unlock() }
     }
 }
@@ -73,13 +79,13 @@ impl fmt::Debug for Guard {
     }
 }
 
-/// Is the calling thread inside a section of its own, that of a [`Guard`]?
+/// Does the calling thread have a [`Guard`]?
 #[inline]
 pub fn is_reading() -> bool {
     nesting() != 0
 }
 
-/// How many sections the calling thread has open.
+/// The number of sections that the calling thread has open.
 #[inline]
 pub(crate) fn nesting() -> u32 {
     // SAFETY: may be called anywhere.

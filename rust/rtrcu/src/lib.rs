@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real-time RCU for user space: readers that never wait, and reclamation that keeps to a budget.
 //!
-//! [`Rcu`] holds a value that many threads read and some replace. On their fast path readers execute no atomic
-//! instruction, no fence and no system call; they are never waited for by each other, and never wait. What was replaced
-//! is dropped when no reader can have it any more, on threads of the library or, for loops with deadlines, in a budget
-//! of their own.
+//! [`Rcu`] holds a value that many threads read and some replace. Readers never wait, and execute no atomic
+//! instruction, fence or system call on their fast path. A replaced value is dropped when no reader can hold it any
+//! more: by a thread of the library, or by a loop with deadlines within its own budget.
 //!
 //! ```
 //! use rtrcu::{read, Rcu};
@@ -24,59 +23,74 @@
 //! # Async
 //!
 //! A [`Guard`] belongs to its thread. [`section()`] runs async code as one critical section: references live across
-//! `.await`, on whichever thread the code goes on, and a grace period waits for exactly those sections that began
-//! before it. [`grace_period`], [`Retired`] and [`async_barrier`] are waited for without holding a thread.
+//! `.await`, on whichever thread the code continues, and a grace period waits for exactly those sections that began
+//! before it. Awaiting [`grace_period`], [`Retired`] or [`async_barrier`] blocks no thread.
 //!
 //! # Reclamation
 //!
-//! By default, preemptible threads of the library drop what was retired. With [`Config`], who retired it drops it
-//! itself, in calls that say so ([`Turn::until`], [`Qsbr::quiescent`]), as long as a budget allows. Drops of retired
-//! values must not wait for grace periods: that panics, and panics there are caught and counted. On the library's
-//! threads a drop has a stack of 2 MiB, as on the standard library's; [`Config`] sets it (`stack_kb`). At the end of a
-//! program what is still retired is not dropped, unless [`barrier`] was called.
+//! By default, preemptible threads of the library drop retired values. With [`Config`], the retiring thread drops them
+//! itself, in calls documented to do so ([`Turn::until`], [`Qsbr::quiescent`]), within a budget. Drops of retired
+//! values must not wait for grace periods: such a wait panics, and panics in drops are caught and counted. The
+//! library's threads have stacks of 2 MiB, as those of the standard library; [`Config`] changes that (`stack_kb`).
+//! Values that are still retired when the program ends are not dropped, unless it calls [`barrier`].
 //!
 //! # What can go wrong
 //!
-//! Safe code cannot reach a value that was dropped. It can hold up reclamation: with a guard or a section that is
-//! leaked or lasts long, and with a [`Qsbr`] thread that never says that it is quiescent. After a while the library
-//! says who it is on standard error, or to [`set_stall_handler`].
+//! Safe code cannot reach a value that was dropped. It can delay reclamation: by a guard or a section that is leaked or
+//! lasts long, and by a [`Qsbr`] thread that never passes a quiescent state. After a while the library reports that
+//! reader on standard error, or to [`set_stall_handler`].
 //!
 //! A drop that calls itself for each element of a long list can overflow its stack, which ends the program: on a
-//! library's thread by `SIGSEGV`, without the message that the standard library's threads have. The thread is called
-//! `krcud/N` then, and the address of the fault lies within a frame of its stack pointer, as a debugger shows, also
-//! from a core file.
+//! library's thread by `SIGSEGV`, without the message that the standard library prints for its threads. In a debugger
+//! or a core file, the thread's name is `krcud/N`, and the address of the fault lies within a frame of its stack
+//! pointer.
 //!
-//! After a `fork()` without `exec()` the child has the forking thread alone: its guards and sections go on there, those
-//! of other threads are gone. Sections that other threads were polling are, too, so the child must not use references
-//! that it has from them. An [`AsyncBarrier`] that was pending begins anew in the child when it is polled there. An
-//! `RcuMap` that another thread was changing can be read there, but not changed.
+//! After a `fork()` without `exec()` the child has only the forking thread. Its guards and sections remain open; those
+//! of other threads do not exist there. Nor do sections that other threads were polling, so the child must not use
+//! references from them. A pending [`AsyncBarrier`] starts again when it is polled in the child. An `RcuMap` that
+//! another thread was changing can be read there, but not changed; of a `HashMap` this is true for one part of it.
 //!
-//! The crate has a copy of the C library to itself; two versions of it, or the C library beside it, are separate
-//! domains. It needs Linux, x86-64 or aarch64, a C compiler to build, and Rust 1.85.
+//! The crate contains its own copy of the C library. Two versions of the crate, or the crate and the C library, are
+//! separate domains. It needs Linux, a 64-bit little-endian processor, a C compiler to build, and Rust 1.85.
 //!
-//! Who comes from another crate finds its calls in [`coming_from`].
+//! [`coming_from`] maps the calls of other crates to those of this one.
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod blocks;
 mod cell;
 mod config;
+#[cfg(not(miri))]
+mod domain;
 mod guard;
+#[cfg(feature = "map")]
+mod hash_map;
+#[cfg(feature = "map")]
+mod hash_table;
 #[cfg(feature = "map")]
 mod map;
 mod node;
+mod raw;
 mod retired;
 mod section;
+mod stats;
 mod thread;
 mod wait;
 
 pub use cell::{Rcu, RcuOption, Ref};
-pub use config::{Config, ConfigError, Stats, set_stall_handler, stats};
+pub use config::{Config, ConfigError, set_stall_handler};
+#[cfg(not(miri))]
+pub use domain::{Domain, DomainGuard, RcuIn};
 pub use guard::{Guard, Protection, is_reading, read};
+#[cfg(feature = "map")]
+pub use hash_map::{Cursor, HashMap, HashMapStats, Iter};
 #[cfg(feature = "map")]
 pub use map::RcuMap;
 pub use node::defer;
+pub use raw::{Head, Intrusive, retire_intrusive, retire_ptr};
 pub use retired::{Reclaimed, Retired};
 pub use section::{Section, section};
+pub use stats::{Stats, stats};
 pub use thread::{Qsbr, Turn};
 pub use wait::{
     AsyncBarrier, Cookie, GracePeriod, async_barrier, barrier, grace_period, synchronize, synchronize_expedited,
@@ -85,7 +99,7 @@ pub use wait::{
 #[doc = include_str!("../coming_from.md")]
 pub mod coming_from {}
 
-/// So that its example is a test.
+/// Its example is compiled as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A map for tables that are read all the time and changed now and then.
+//! A map for tables that are read often and changed seldom.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -13,10 +13,13 @@ use std::sync::{Mutex, PoisonError};
 use crate::cell::{Rcu, Ref};
 use crate::guard::Protection;
 
-/// A hash map that readers look into without waiting, and that writers change by copies: a lookup costs what it costs
-/// in a `HashMap`, a change costs a copy of the map, however many entries it changes. Readers see each change whole.
+/// A hash map that readers search without waiting, and that writers replace by a changed copy. A lookup costs as
+/// much as in a `HashMap`; a change costs a copy of the map, however many entries it changes. Readers see all of a
+/// change or none of it.
 ///
-/// For maps with as many changes as lookups there are better ones, that change in place.
+/// Choose this map for up to some thousands of entries that change rarely or several at a time. Choose
+/// [`HashMap`](crate::HashMap) for larger maps, and for maps that change often: it changes single entries, and its
+/// readers may see one of two changes without the other.
 ///
 /// ```
 /// use rtrcu::{read, RcuMap};
@@ -33,13 +36,13 @@ use crate::guard::Protection;
 /// ```
 pub struct RcuMap<K, V, S = RandomState> {
     map: Rcu<HashMap<K, V, S>>,
-    /// Writers copy, one at a time.
+    /// Locked by the writer that copies the map.
     writer: Mutex<()>,
-    /// Which thread that is, by [`this_thread`]; 0: none.
+    /// The thread that holds `writer`, by [`this_thread`]; 0: none.
     changing: AtomicUsize,
 }
 
-/// Another number in each thread that runs.
+/// A number that differs between threads that run at the same time.
 fn this_thread() -> usize {
     thread_local! {
         static PLACE: u8 = const { 0 };
@@ -55,13 +58,13 @@ impl<K, V> RcuMap<K, V> {
 }
 
 impl<K, V, S> RcuMap<K, V, S> {
-    /// The map as it is now; it does not change under its reader.
+    /// The current map; it does not change while the caller reads it.
     #[inline]
     pub fn snapshot<'g>(&'g self, inside: &'g impl Protection) -> &'g HashMap<K, V, S> {
         self.map.load(inside)
     }
 
-    /// The map as it is now, with a guard of its own.
+    /// The current map, together with a guard that protects it.
     pub fn read(&self) -> Ref<'_, HashMap<K, V, S>> {
         self.map.get()
     }
@@ -85,11 +88,11 @@ where
     V: Clone + Send + 'static,
     S: BuildHasher + Clone + Send + 'static,
 {
-    /// Change a copy of the map and publish it: all changes of a call for the price of one.
+    /// Change a copy of the map and publish it: one copy for all changes of the call.
     ///
     /// # Panics
     ///
-    /// Inside another change of the same map by this thread, for which it would wait.
+    /// If this thread is already inside a change of the same map, for which it would wait.
     pub fn update<R>(&self, change: impl FnOnce(&mut HashMap<K, V, S>) -> R) -> R {
         struct Changing<'m>(&'m AtomicUsize);
         impl Drop for Changing<'_> {
@@ -98,7 +101,7 @@ where
             }
         }
 
-        let inside = self.changing.load(Relaxed) == this_thread(); // which only this thread has stored
+        let inside = self.changing.load(Relaxed) == this_thread(); // only this thread stores that number
         assert!(!inside, "rtrcu: a change of an RcuMap inside another of the same map would wait for itself");
         let _one = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let _changing = Changing(&self.changing);
@@ -109,12 +112,12 @@ where
         result
     }
 
-    /// Set the value of `key`, and return the one before.
+    /// Set the value of `key`, and return the previous one.
     pub fn insert(&self, key: K, value: V) -> Option<V> {
         self.update(|map| map.insert(key, value))
     }
 
-    /// Take `key` out, and return its value.
+    /// Remove `key`, and return its value.
     pub fn remove<Q>(&self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Values with a place for the library's queue, and how they are dropped after a grace period.
+//! Values with a head for the library's queue, and how they are dropped after a grace period.
 
+use std::alloc::Layout;
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rtrcu_sys::rcu_head;
 
-/// A value on the heap. The head is first, so that its address is the node's.
+use crate::blocks;
+
+/// A value on the heap. The head comes first, so that its address is the node's.
 #[repr(C)]
 pub(crate) struct Node<T> {
     head: UnsafeCell<rcu_head>,
@@ -17,12 +22,113 @@ pub(crate) struct Node<T> {
 }
 
 impl<T> Node<T> {
-    pub(crate) fn boxed(value: T) -> Box<Self> {
-        Box::new(Self { head: UnsafeCell::new(rcu_head::new()), value })
+    /// Allocate a node that holds `value`. The caller wraps it in [`Owned`] or retires it; otherwise it leaks.
+    #[inline]
+    pub(crate) fn leak(value: T) -> NonNull<Self> {
+        let node = blocks::take(Layout::new::<Self>()).cast::<Self>();
+        // SAFETY: the memory is new and has the node's layout.
+        unsafe { node.write(Self { head: UnsafeCell::new(rcu_head::new()), value }) };
+        node
+    }
+}
+
+/// A node that only its holder can reach; it drops the value, as a box does.
+pub(crate) struct Owned<T> {
+    node: NonNull<Node<T>>,
+    owns: PhantomData<Node<T>>,
+}
+
+impl<T> Owned<T> {
+    /// Own a node.
+    ///
+    /// # Safety
+    ///
+    /// The node came from [`Node::leak`], and no other thread can reach it any more.
+    #[inline]
+    pub(crate) unsafe fn from_raw(node: NonNull<Node<T>>) -> Self {
+        Self { node, owns: PhantomData }
     }
 
-    pub(crate) fn leak(value: T) -> NonNull<Self> {
-        NonNull::from(Box::leak(Self::boxed(value)))
+    #[inline]
+    pub(crate) fn as_raw(&self) -> NonNull<Node<T>> {
+        self.node
+    }
+
+    #[inline]
+    pub(crate) fn value_mut(&mut self) -> &mut T {
+        // SAFETY: only this owner has the node.
+        unsafe { &mut self.node.as_mut().value }
+    }
+
+    #[inline]
+    pub(crate) fn into_value(self) -> T {
+        let memory = Memory(ManuallyDrop::new(self).node);
+        // SAFETY: only this owner has the node, and the value is not dropped after this.
+        unsafe { (&raw const (*memory.0.as_ptr()).value).read() }
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    #[inline]
+    fn drop(&mut self) {
+        let _memory = Memory(self.node); // returns the memory even if the value's drop panics
+        // SAFETY: only this owner has the node, and it is not used after this.
+        unsafe { std::ptr::drop_in_place(self.value_mut()) }
+    }
+}
+
+/// A list, linked through their heads, of nodes that no other thread has. Its drop drops them all, even if one panics.
+pub(crate) struct OwnedList<T> {
+    first: Option<NonNull<Node<T>>>,
+    owns: PhantomData<Node<T>>,
+}
+
+impl<T> OwnedList<T> {
+    pub(crate) const fn new() -> Self {
+        Self { first: None, owns: PhantomData }
+    }
+
+    /// # Safety
+    ///
+    /// That of [`Owned::from_raw`]; and the node is in no list and not retired.
+    pub(crate) unsafe fn push(&mut self, node: NonNull<Node<T>>) {
+        let next = self.first.replace(node).map_or(null_mut(), |next| next.as_ptr().cast());
+        // SAFETY: only this list has the node and its head.
+        unsafe { (*(*node.as_ptr()).head.get()).next = next };
+    }
+
+    fn pop(&mut self) -> Option<Owned<T>> {
+        let node = self.first.take()?;
+        // SAFETY: as in `push()`.
+        self.first = NonNull::new(unsafe { (*(*node.as_ptr()).head.get()).next.cast() });
+        // SAFETY: the caller of `push()` passed it to the list, which it has left.
+        Some(unsafe { Owned::from_raw(node) })
+    }
+}
+
+impl<T> Drop for OwnedList<T> {
+    fn drop(&mut self) {
+        /// Drops the rest of the list while a panic unwinds.
+        struct Rest<'l, T>(&'l mut OwnedList<T>);
+        impl<T> Drop for Rest<'_, T> {
+            fn drop(&mut self) {
+                while self.0.pop().is_some() {}
+            }
+        }
+
+        let rest = Rest(self);
+        while rest.0.pop().is_some() {}
+    }
+}
+
+/// The memory of a node whose value was dropped or moved out; dropping this returns it.
+struct Memory<T>(NonNull<Node<T>>);
+
+impl<T> Drop for Memory<T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: `Node::leak` took it with this layout, and its owner no longer uses it.
+        unsafe { blocks::give(self.0.cast(), Layout::new::<Node<T>>()) }
     }
 }
 
@@ -30,25 +136,27 @@ impl<T> Node<T> {
 ///
 /// # Safety
 ///
-/// The node came from [`Node::leak`], nobody can load it any more, and nobody else retires it. References that were
+/// The node came from [`Node::leak`], no reader can load it any more, and only the caller retires it. References
 /// loaded before live at most as long as the sections of their readers.
 pub(crate) unsafe fn retire<T: Send + 'static>(node: NonNull<Node<T>>) {
-    // SAFETY: the head is the node's, and the library's from now on; `reclaim` is for this type. `T: Send + 'static`:
-    // it runs on another thread, at any later time.
+    // SAFETY: the head is that of the node, and belongs to the library from now on; `reclaim` is for this type. `T:
+    // Send + 'static`: it may be dropped on another thread, at any later time.
     unsafe { rtrcu_sys::rtrcu_call(node.as_ptr().cast(), reclaim::<T>) }
 }
 
-unsafe extern "C" fn reclaim<T>(head: *mut rcu_head) {
-    // SAFETY: `retire()` gave the library this head, which is the beginning of a node from a box; a grace period has
-    // passed, so no reader has it.
-    run(|| drop(unsafe { Box::from_raw(head.cast::<Node<T>>()) }));
+pub(crate) unsafe extern "C" fn reclaim<T>(head: *mut rcu_head) {
+    // SAFETY: `retire()` passed this head, with which a node from `Node::leak` begins; a grace period has passed, so no
+    // reader holds it.
+    let node = unsafe { Owned::from_raw(NonNull::new_unchecked(head.cast::<Node<T>>())) };
+    run(|| drop(node));
 }
 
-/// Run `f` after a grace period: it sees everything that was done before the call, and no section that began before
-/// the call is open by then.
+/// Run `f` after a grace period: `f` sees all effects of code before the call, and no section that began before the
+/// call is open.
 ///
-/// It runs on a thread of the library or in a budget, as values are dropped. Like them it must not wait for a grace
-/// period; a panic is caught and counted in [`Stats::drops_panicked`](crate::Stats::drops_panicked).
+/// It runs where retired values are dropped: on a thread of the library, or within a budget. Like their drops it must
+/// not wait for a grace period; a panic is caught and counted in
+/// [`Stats::drops_panicked`](crate::Stats::drops_panicked).
 ///
 /// ```
 /// let (tell, told) = std::sync::mpsc::channel();
@@ -57,11 +165,11 @@ unsafe extern "C" fn reclaim<T>(head: *mut rcu_head) {
 /// ```
 pub fn defer(f: impl FnOnce() + Send + 'static) {
     let node = Node::leak(f);
-    // SAFETY: the node is new and only the library's; `call` is for this type.
+    // SAFETY: the node is new and now belongs to the library; `call` is for this type.
     unsafe { rtrcu_sys::rtrcu_call(node.as_ptr().cast(), call_of(&node)) }
 }
 
-/// As [`defer`], and the grace period begins now rather than at the next tick.
+/// As [`defer`], but the grace period begins immediately, not at the next tick.
 pub(crate) fn defer_hurry(f: impl FnOnce() + Send + 'static) {
     let node = Node::leak(f);
     // SAFETY: as in `defer()`.
@@ -70,9 +178,9 @@ pub(crate) fn defer_hurry(f: impl FnOnce() + Send + 'static) {
 
 fn call_of<F: FnOnce() + Send + 'static>(_: &NonNull<Node<F>>) -> rtrcu_sys::rcu_callback_t {
     unsafe extern "C" fn call<F: FnOnce()>(head: *mut rcu_head) {
-        // SAFETY: the head is the beginning of a node of this type, which came from a box and is nobody else's.
-        let node = unsafe { Box::from_raw(head.cast::<Node<F>>()) };
-        run(|| (node.value)());
+        // SAFETY: the head is the beginning of a node of this type, from `Node::leak`, which has no other owner.
+        let node = unsafe { Owned::from_raw(NonNull::new_unchecked(head.cast::<Node<F>>())) };
+        run(|| node.into_value()());
     }
     call::<F>
 }
@@ -83,7 +191,7 @@ thread_local! {
 
 static PANICKED: AtomicU64 = AtomicU64::new(0);
 
-/// Does this thread run a deferred drop?
+/// Is this thread running a deferred drop or function?
 pub(crate) fn is_in_deferred() -> bool {
     DEFERRED.get() != 0
 }
@@ -92,8 +200,8 @@ pub(crate) fn drops_panicked() -> u64 {
     PANICKED.load(Ordering::Relaxed)
 }
 
-/// Run what was deferred. It is called by C, so a panic ends here.
-fn run(f: impl FnOnce()) {
+/// Run a deferred drop or function. C calls it, so a panic must end here.
+pub(crate) fn run(f: impl FnOnce()) {
     DEFERRED.set(DEFERRED.get() + 1);
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         PANICKED.fetch_add(1, Ordering::Relaxed);
@@ -102,7 +210,7 @@ fn run(f: impl FnOnce()) {
     DEFERRED.set(DEFERRED.get() - 1);
 }
 
-/// Drop what a panic carried. That may panic again, and so may what that one carries: the third is leaked instead.
+/// Drop the payload of a panic. That may panic again, and so may the drop of the second payload: a third one is leaked.
 pub(crate) fn drop_payload(payload: Box<dyn Any + Send>) {
     let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) else { return };
     if let Err(third) = catch_unwind(AssertUnwindSafe(|| drop(second))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Values that were taken out of a cell, for who wants them back.
+//! Values that were removed from a cell, for callers that want to reuse them.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -7,11 +7,11 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
 
-use crate::node::{Node, retire};
+use crate::node::{Node, Owned, retire};
 use crate::wait::{Cookie, GracePeriod, grace_period, outside};
 
-/// A value that was taken out of a cell and that readers may still have. After a grace period it can be had back:
-/// by waiting, by `.await`, or by asking now and then. Dropped, it is dropped for good after a grace period.
+/// A value that was removed from a cell and that readers may still hold. After a grace period the caller gets it back:
+/// by waiting, by `.await`, or by polling. If this is dropped, the value is dropped after a grace period.
 ///
 /// ```
 /// use rtrcu::Rcu;
@@ -28,26 +28,28 @@ pub struct Retired<T: Send + 'static> {
     asked: bool,
 }
 
-// SAFETY: it owns the value, which is `Send`, and gives it out when no reader has it any more.
+// SAFETY: it owns the value, which is `Send`, and returns it when no reader holds it any more.
 unsafe impl<T: Send + 'static> Send for Retired<T> {}
-// SAFETY: shared, it gives `&T` and a cookie.
+// SAFETY: a shared one hands out only `&T` and a cookie.
 unsafe impl<T: Send + Sync + 'static> Sync for Retired<T> {}
 
 impl<T: Send + 'static> Retired<T> {
+    /// Take over a node that was removed from a cell.
+    ///
     /// # Safety
     ///
-    /// `node` has just been taken out of a cell, by the caller alone.
+    /// The caller, and no other thread, has just removed `node` from a cell.
     pub(crate) unsafe fn new(node: NonNull<Node<T>>) -> Self {
         Self { node, cookie: Cookie::now(), asked: false }
     }
 
-    /// The value; others may be reading it too.
+    /// The value; readers may still be using it.
     pub fn get(&self) -> &T
     where
         T: Sync,
     {
-        // SAFETY: ours, and shared at most: with readers on other threads too, hence `Sync`, even where the cell had
-        // one thread alone and this was sent away.
+        // SAFETY: it owns the value, which is shared at most. Readers on other threads may share it, hence `Sync`: the
+        // cell may have been used by one thread only, but this may have moved to another.
         unsafe { &self.node.as_ref().value }
     }
 
@@ -56,7 +58,7 @@ impl<T: Send + 'static> Retired<T> {
         self.cookie
     }
 
-    /// Has its grace period passed? The first time this says no, it asks for one.
+    /// Has its grace period passed? The first call that returns false requests a grace period.
     pub fn is_ready(&mut self) -> bool {
         if self.cookie.is_reached() {
             return true;
@@ -72,12 +74,12 @@ impl<T: Send + 'static> Retired<T> {
     ///
     /// # Errors
     ///
-    /// `self`, if it has not; it has been asked for then.
+    /// `self`, if it has not passed; it is then requested.
     pub fn try_into_inner(mut self) -> Result<T, Self> {
         if self.is_ready() { Ok(self.into_value()) } else { Err(self) }
     }
 
-    /// Wait for its grace period.
+    /// Wait for its grace period, and return the value.
     ///
     /// # Panics
     ///
@@ -87,18 +89,18 @@ impl<T: Send + 'static> Retired<T> {
         self.into_value()
     }
 
-    /// Its grace period has passed.
+    /// The value. The caller knows that the grace period has passed.
     fn into_value(self) -> T {
         let this = std::mem::ManuallyDrop::new(self);
-        // SAFETY: it came from `Node::leak` and is not retired, since this value is not dropped; a grace period has
-        // passed since it was taken out, so no reader has it.
-        unsafe { Box::from_raw(this.node.as_ptr()).value }
+        // SAFETY: it came from `Node::leak` and is not retired, since `self` is not dropped; a grace period has passed
+        // since it was removed, so no reader holds it.
+        unsafe { Owned::from_raw(this.node) }.into_value()
     }
 }
 
 impl<T: Send + 'static> Drop for Retired<T> {
     fn drop(&mut self) {
-        // SAFETY: it was taken out of its cell, by us alone. What `get()` gave borrowed `self`.
+        // SAFETY: this value's creator alone removed it from its cell. References from `get()` borrowed `self`.
         unsafe { retire(self.node) }
     }
 }
@@ -118,10 +120,10 @@ impl<T: Send + 'static> IntoFuture for Retired<T> {
     }
 }
 
-/// The future of a [`Retired`] value; it holds no thread while it waits.
+/// The future of a [`Retired`] value; it blocks no thread.
 ///
-/// Dropped before it is ready, it drops the value as [`Retired`] does. Its polls panic where those of [`grace_period`]
-/// do.
+/// If it is dropped before it is ready, the value is dropped after a grace period. Its polls panic where those of
+/// [`grace_period`] do.
 #[must_use = "futures do nothing unless polled"]
 pub struct Reclaimed<T: Send + 'static> {
     retired: Option<Retired<T>>,

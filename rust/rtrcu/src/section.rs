@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Read-side critical sections of async code: they live across `.await`, on whichever thread it goes on.
+//! Read-side critical sections of async code, which stay open across `.await` on whichever thread the code continues.
 //!
-//! A section holds one nesting of its thread during its first poll. If the body is pending then, the section is put on
-//! the library's list of parked tasks and gives that nesting back; it stays listed until it ends, and later polls do
-//! not touch their threads. A body that is ready in its first poll costs what a guard does.
+//! During its first poll a section is one nesting of the polling thread. If the body is then pending, the section moves
+//! from the thread to the library's list of parked tasks, where it stays until it ends; later polls do not involve
+//! their threads. A body that is ready in its first poll costs as much as a guard.
 
 use std::cell::Cell;
 use std::fmt;
@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 use rtrcu_sys::rcu_task;
 
 /// Run an async body as one read-side critical section. References that it loads through its argument live across
-/// `.await`; the future is `Send` if what the body holds is.
+/// `.await`. The future is `Send` if all values that the body holds are.
 ///
 /// ```
 /// use rtrcu::{section, Rcu};
@@ -36,9 +36,9 @@ use rtrcu_sys::rcu_task;
 /// assert_eq!(sent, 2);
 /// ```
 ///
-/// Dropping the future ends the section, on any thread. A future that is leaked behind its first poll holds up
-/// reclamation for ever; the stall report names it by the line that called `section()`. Waiting for a grace period
-/// inside a section panics.
+/// Dropping the future ends the section, on any thread. A future that is leaked after its first poll delays reclamation
+/// for ever; the stall report shows the line that called `section()`. Waiting for a grace period inside a section
+/// panics.
 #[track_caller]
 pub fn section<F, R>(body: F) -> impl Future<Output = R> + use<F, R>
 where
@@ -46,7 +46,7 @@ where
 {
     let place = Location::caller();
     async move {
-        // In this order: the hold is dropped last, behind the body, whose locals may hold what was loaded.
+        // The order matters: `hold` is dropped after the body, whose locals may hold loaded references.
         let mut hold = Hold { place, state: State::Outside };
         let token = Section { task: AtomicPtr::new(null_mut()) };
         hold.enter();
@@ -62,17 +62,17 @@ where
     }
 }
 
-/// The section of an async body, by which it loads: see [`section`](crate::section()).
+/// The section of an async body, which it passes to `load()`: see [`section`](crate::section()).
 pub struct Section {
     /// Null during the first poll.
     task: AtomicPtr<rcu_task>,
 }
 
 impl Section {
-    /// Does a grace period wait for this section now? A hint for bodies that could come to an end.
+    /// Does a grace period wait for this section now? A hint, for bodies that could end early.
     pub fn is_waited_for(&self) -> bool {
         let task = self.task.load(Acquire);
-        // SAFETY: the task lives until the hold is dropped, behind all who borrow this token.
+        // SAFETY: the task lives until the hold is dropped, after all borrows of this token have ended.
         !task.is_null() && unsafe { rtrcu_sys::rtrcu_task_blocking(task) }
     }
 }
@@ -83,7 +83,7 @@ impl fmt::Debug for Section {
     }
 }
 
-/// What a section has of the library's.
+/// Ownership of a section's nesting or listed task.
 struct Hold {
     place: &'static Location<'static>,
     state: State,
@@ -91,16 +91,16 @@ struct Hold {
 
 enum State {
     Outside,
-    /// In the first poll: one nesting of this thread. Never between polls.
+    /// In the first poll: one nesting of this thread. Not between polls.
     Thread,
-    /// From then on: on the library's list.
+    /// After a pending first poll: on the library's list.
     Listed(NonNull<Listed>),
 }
 
-// SAFETY: between polls the state is `Outside` or `Listed`, and a listed task may be ended on any thread. `Thread`
-// lasts no longer than the first poll, which is over, or unwound, before the future can move on.
+// SAFETY: between polls the state is `Outside` or `Listed`, and any thread may end a listed task. `Thread` lasts no
+// longer than the first poll, which has returned or unwound before the future can move.
 unsafe impl Send for Hold {}
-// SAFETY: nothing can be done with a shared one.
+// SAFETY: a shared one has no methods.
 unsafe impl Sync for Hold {}
 
 impl Hold {
@@ -109,12 +109,12 @@ impl Hold {
         self.state = State::Thread;
     }
 
-    /// The first poll is pending.
+    /// Called when a poll is pending: in the first poll, move the section to a task.
     fn list(&mut self, token: &Section) {
         if let State::Thread = self.state {
             let listed = Listed::leak(self.place);
-            // SAFETY: this poll has entered the section that the task takes over, on this thread; the task is prepared
-            // and stays where it is until it is taken off the list.
+            // SAFETY: this poll entered the section on this thread, and the task takes it over. The task is initialised
+            // and does not move until it is unlisted.
             unsafe { rtrcu_sys::rtrcu_task_list(listed.as_ptr().cast()) }
             self.state = State::Listed(listed);
             token.task.store(listed.as_ptr().cast(), Release);
@@ -126,10 +126,11 @@ impl Drop for Hold {
     fn drop(&mut self) {
         match self.state {
             State::Outside => {}
-            // SAFETY: still in the poll that has entered, on its thread. The body has been dropped, and with it what
-            // it had loaded.
+            // SAFETY: still in the poll that entered the section, on its thread. The body was dropped, and its
+            // references with it.
             State::Thread => unsafe { rtrcu_sys::read_unlock() },
-            // SAFETY: it was listed by `list()`, once, and is taken off here, once, so its memory is ours again.
+            // SAFETY: `list()` listed it once, and it is unlisted here once; after that its memory belongs to this code
+            // again.
             State::Listed(listed) => unsafe {
                 rtrcu_sys::rtrcu_task_unlist(listed.as_ptr().cast());
                 drop(Box::from_raw(listed.as_ptr()));
@@ -138,8 +139,8 @@ impl Drop for Hold {
     }
 }
 
-/// The library's node and its name, on the heap: a future that is leaked leaves it there. The task is first, so that
-/// its address is the node's.
+/// The library's task and its name, on the heap: a leaked future leaves it there. The task comes first, so that its
+/// address is that of the struct.
 #[repr(C)]
 struct Listed {
     task: rcu_task,
@@ -149,19 +150,19 @@ struct Listed {
 impl Listed {
     const NAME: usize = 72;
 
-    /// A prepared task, whose name in reports is `place`.
+    /// An initialised task; reports call it by `place`.
     fn leak(place: &Location<'_>) -> NonNull<Self> {
         let listed = Box::leak(Box::new(Self { task: rcu_task::new(), name: [0; Self::NAME] }));
         name_of(place.file(), place.line(), &mut listed.name);
         let listed = NonNull::from(listed);
-        // SAFETY: the node is alive, and the name beside the task lives as long; it ends with a zero.
+        // SAFETY: the memory is alive, and the name beside the task, which ends with a zero, lives as long.
         unsafe { rtrcu_sys::rtrcu_task_init(listed.as_ptr().cast(), (&raw const (*listed.as_ptr()).name).cast()) };
         listed
     }
 }
 
-/// "file:line", with as much of the end of the path as there is room for, and a zero behind it. Written by hand: each
-/// section that waits passes here.
+/// "file:line" and a zero; a long path loses its beginning. Formatted by hand, since each section that waits calls
+/// this.
 fn name_of(file: &str, mut line: u32, name: &mut [u8; Listed::NAME]) {
     let mut digits = [0; 10];
     let mut first = digits.len();
@@ -182,7 +183,7 @@ fn name_of(file: &str, mut line: u32, name: &mut [u8; Listed::NAME]) {
     name[file.len() + 1..][..digits.len()].copy_from_slice(digits);
 }
 
-/// The body's future. While it is made, polled or dropped this thread counts as inside a section.
+/// The body's future. While it is created, polled or dropped, its thread counts as inside a section.
 struct Body<F> {
     future: ManuallyDrop<F>,
 }
@@ -199,7 +200,7 @@ impl<F: Future> Future for Body<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let _polling = Polling::new();
-        // SAFETY: the field is pinned as its struct is: it is moved out nowhere, and dropped in place below.
+        // SAFETY: the field is pinned with its struct: it is never moved, and is dropped in place below.
         unsafe { self.map_unchecked_mut(|body| &mut *body.future) }.poll(context)
     }
 }
@@ -207,7 +208,7 @@ impl<F: Future> Future for Body<F> {
 impl<F> Drop for Body<F> {
     fn drop(&mut self) {
         let _polling = Polling::new();
-        // SAFETY: dropped here, once, and not used after.
+        // SAFETY: dropped once, and not used after this.
         unsafe { ManuallyDrop::drop(&mut self.future) }
     }
 }
@@ -216,14 +217,14 @@ thread_local! {
     static POLLING: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Does this thread poll, or drop, the body of a section?
+/// Does this thread create, poll or drop the body of a section?
 pub(crate) fn is_polling() -> bool {
     POLLING.get() != 0
 }
 
-/// While this lives, [`is_polling`].
+/// While this is alive, [`is_polling`] is true on its thread.
 struct Polling {
-    /// It belongs to its thread.
+    /// Not `Send`: it counts on its thread.
     thread: std::marker::PhantomData<*mut ()>,
 }
 
@@ -251,10 +252,10 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_section_has_its_name() {
+    fn a_listed_section_is_named_after_its_place() {
         let place = Location::caller();
         let listed = Listed::leak(place);
-        // SAFETY: the node is alive, and its task has been prepared.
+        // SAFETY: the memory is alive, and its task is initialised.
         let name = unsafe { std::ffi::CStr::from_ptr((*listed.as_ptr()).task.name) };
         assert_eq!(name.to_str().unwrap(), format!("{}:{}", place.file(), place.line()));
         // SAFETY: it came from a box, and is on no list.
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_file_and_line() {
+    fn a_name_consists_of_file_and_line() {
         assert_eq!(named("src/main.rs", 0), "src/main.rs:0");
         assert_eq!(named("a.rs", u32::MAX), "a.rs:4294967295");
         let long = format!("{}/b.rs", "a".repeat(Listed::NAME));

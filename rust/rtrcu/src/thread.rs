@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Threads with a discipline of their own: loops that say when they are quiescent, and loops with deadlines.
+//! Registered threads: loops that report quiescent states, and loops with deadlines.
 
 use std::io;
 use std::marker::PhantomData;
@@ -20,10 +20,10 @@ fn register(flags: u32) -> io::Result<()> {
     }
 }
 
-/// A thread that runs a loop with deadlines, an audio callback say, and never wakes anybody: what it retires costs no
-/// system call. What it retired itself it drops when it has time, by [`Turn::until`].
+/// A thread that runs a loop with deadlines, such as an audio callback. It never wakes a thread, so retiring makes no
+/// system call. It drops its own retired values when it has time, by [`Turn::until`].
 ///
-/// Dropped under a guard, or in a deferred drop, this leaves the thread as it is.
+/// If this is dropped under a guard, or in a deferred drop, the thread stays a deadline thread.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -51,20 +51,20 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// Under a guard, in a deferred drop, in a stall handler, and where there is no room for a thread of the library.
+    /// Under a guard, in a deferred drop or a stall handler, and if the library cannot create a thread.
     pub fn register() -> io::Result<Self> {
         register(rtrcu_sys::RTRCU_DEADLINE)?;
         Ok(Self { thread: PhantomData })
     }
 
-    /// Drop what this thread has retired and no reader has any more, and return how many values that were.
+    /// Drop values that this thread has retired and no reader holds any more, and return their number.
     ///
-    /// With the policy `inline`, no more than the configured count and time allow, and none that would last beyond
-    /// `next`, the time of the loop's next event, by what the last ones took; once that time has come, none at all.
-    /// What is left waits for the next turn, or for a thread of the library if no turn drops any for 100 ms.
+    /// With the policy `inline`, it drops no more than the configured count and time allow, and none that would, by the
+    /// duration of the last ones, last beyond `next`, the time of the loop's next event; none once that time has
+    /// passed. The rest waits for the next call, or for a thread of the library if no call drops any for 100 ms.
     ///
-    /// With the default policy, `daemon`, there is nothing to do. The others, `krcud`, `throttle` and `unbounded`, are
-    /// there for comparison and go by neither time. Under a guard, and in a deferred drop, it does nothing.
+    /// With the default policy, `daemon`, it does nothing. The policies `krcud`, `throttle` and `unbounded` exist for
+    /// comparison and ignore both times. Under a guard, and in a deferred drop, it does nothing.
     pub fn until(&mut self, next: Instant) -> usize {
         if nesting() != 0 || is_in_deferred() {
             return 0;
@@ -79,16 +79,16 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // SAFETY: ordinary context. Refused under a guard: then the thread stays what it is.
+        // SAFETY: ordinary context. Under a guard it is refused, and the thread stays as it is.
         unsafe { rtrcu_sys::rtrcu_set_deadline(0) };
         let _ = register(0);
     }
 }
 
-/// `at` on the library's clock.
+/// Convert `at` to the library's clock.
 fn monotonic_ns(at: Instant) -> i64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the struct is ours, and the clock exists.
+    // SAFETY: the struct belongs to this function, and the clock exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     let now_ns = now.tv_sec as i64 * 1_000_000_000 + now.tv_nsec as i64;
     let ahead = at.saturating_duration_since(Instant::now());
@@ -96,11 +96,11 @@ fn monotonic_ns(at: Instant) -> i64 {
     now_ns.saturating_add(i64::try_from(ahead.as_nanos()).unwrap_or(i64::MAX)).max(1)
 }
 
-/// A thread that says itself when it is quiescent, once in each round of its loop: grace periods wait for that.
+/// A thread that reports a quiescent state in each round of its loop; grace periods wait for it.
 ///
-/// Guards work here as everywhere, and references come from guards alone; what such a thread gains is that grace
-/// periods need not interrupt it. A thread that stops saying so stops reclamation, as the stall report tells; also one
-/// that drops this under a guard, or in a deferred drop, which leaves the thread as it is.
+/// Guards work as in other threads, and protect all references; the advantage of such a thread is that grace periods
+/// need not interrupt it. A thread that no longer reports quiescent states stops reclamation, as the stall report
+/// shows. So does a thread that drops this under a guard or in a deferred drop: it remains a quiescent-state thread.
 ///
 /// ```
 /// let mut loop_thread = rtrcu::Qsbr::register()?;
@@ -129,20 +129,20 @@ impl Qsbr {
         Ok(Self { thread: PhantomData })
     }
 
-    /// The thread is quiescent. Under a guard, and in a deferred drop, this says nothing.
+    /// Report a quiescent state. Under a guard, and in a deferred drop, this does nothing.
     ///
-    /// With the policies in which owners drop, it drops what the thread has retired, within the budget.
+    /// With a policy by which threads drop their own retired values, it drops some, within the budget.
     #[inline]
     pub fn quiescent(&mut self) {
         if is_in_deferred() {
             return;
         }
-        // SAFETY: no reference lives by the discipline alone: each is under a guard, and with one open this does
-        // nothing.
+        // SAFETY: no reference depends on the quiescent states alone: each is under a guard, and under a guard this
+        // does nothing.
         unsafe { rtrcu_sys::quiescent_state() }
     }
 
-    /// Run `f`, which may sleep, while grace periods do not wait for this thread. It may read, under guards.
+    /// Run `f`, which may sleep; grace periods do not wait for this thread meanwhile. `f` may read under guards.
     ///
     /// # Panics
     ///
@@ -166,7 +166,7 @@ impl Qsbr {
 
 impl Drop for Qsbr {
     fn drop(&mut self) {
-        // Refused under a guard: then the thread stays what it is.
+        // Under a guard this is refused, and the thread stays as it is.
         let _ = register(0);
     }
 }

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::{guard, node, section};
 
-/// Panic where waiting for a grace period would wait for itself.
+/// Panic if the caller would wait for itself.
 #[track_caller]
 pub(crate) fn may_wait(call: &str) {
     outside(call);
@@ -22,8 +22,8 @@ pub(crate) fn may_wait(call: &str) {
     }
 }
 
-/// The part of [`may_wait`] that holds for every poll of a future, whether it is ready or not: a section that began
-/// since the last poll may be one that its grace period waits for.
+/// The check of [`may_wait`] that every poll of a future makes, ready or not: the future's grace period may wait for a
+/// section that began since the last poll.
 #[track_caller]
 pub(crate) fn outside(call: &str) {
     if guard::nesting() != 0 {
@@ -38,15 +38,15 @@ pub(crate) fn outside(call: &str) {
 ///
 /// # Panics
 ///
-/// Under a [`Guard`](crate::Guard), inside a [`section`](crate::section()), and in the drop of a retired value, where
-/// it would wait for itself.
+/// Under a [`Guard`](crate::Guard), inside a [`section`](crate::section()), and in the drop of a retired value: it
+/// would wait for itself.
 pub fn synchronize() {
     may_wait("synchronize()");
-    // SAFETY: outside of sections, as has been checked, and in no signal handler, which is nobody's safe code.
+    // SAFETY: outside of sections, as has been checked, and in no signal handler, which safe code cannot be.
     unsafe { rtrcu_sys::rtrcu_synchronize() }
 }
 
-/// As [`synchronize`], at once: by an expedited grace period, which boosts its readers.
+/// As [`synchronize`], but faster: by an expedited grace period, which boosts readers immediately.
 ///
 /// # Panics
 ///
@@ -57,7 +57,8 @@ pub fn synchronize_expedited() {
     unsafe { rtrcu_sys::rtrcu_synchronize_expedited() }
 }
 
-/// Wait until everything that any thread retired or deferred before the call has been dropped or has run.
+/// Wait until all values retired before the call, by any thread, have been dropped, and all functions deferred before
+/// it have returned.
 ///
 /// It blocks; async code awaits [`async_barrier`].
 ///
@@ -70,10 +71,10 @@ pub fn barrier() {
     unsafe { rtrcu_sys::rtrcu_barrier() }
 }
 
-/// As [`barrier`], for async code: a future that is ready when everything that any thread retired or deferred before
-/// its first poll has been dropped or has run. Those who wait at a time share one thread, which ends when nobody does.
-/// A fork's child does not have that thread: a future that was pending is begun anew by its next poll there, for which
-/// nobody wakes it.
+/// As [`barrier`], for async code: a future that is ready when all values retired before its first poll, by any thread,
+/// have been dropped, and all functions deferred before it have returned. Concurrent waiters share one thread, which
+/// exits when none is left. A fork's child lacks that thread: the next poll of a pending future starts again there, but
+/// the future is not woken for it.
 ///
 /// ```
 /// let cell = rtrcu::Rcu::new(String::from("old"));
@@ -85,8 +86,8 @@ pub fn barrier() {
 ///
 /// # Panics
 ///
-/// Each poll does inside a section or under a [`Guard`](crate::Guard), also where the future was begun outside; in the
-/// drop of a retired value unless it is ready by then; and the first where no thread can be made.
+/// Each poll panics inside a section or under a [`Guard`](crate::Guard), even if the first poll was outside. A poll in
+/// the drop of a retired value panics, unless the future is ready. The first poll panics if no thread can be created.
 pub fn async_barrier() -> AsyncBarrier {
     AsyncBarrier { begun: None }
 }
@@ -94,11 +95,11 @@ pub fn async_barrier() -> AsyncBarrier {
 /// The future of [`async_barrier`].
 #[must_use = "futures do nothing unless polled"]
 pub struct AsyncBarrier {
-    /// Since the first poll; with those who wait in its process.
+    /// Set by the first poll, with the waiters of its process.
     begun: Option<(Shared, &'static Barriers)>,
 }
 
-/// The futures, by their names in a panic's message.
+/// The names of the futures in panic messages.
 const BARRIER: &str = "async_barrier().await";
 const GRACE_PERIOD: &str = "grace_period().await";
 
@@ -108,7 +109,7 @@ impl Future for AsyncBarrier {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         outside(BARRIER);
         let barriers = Barriers::of_this_process();
-        // What a parent's thread would have finished nobody here will, and its lock may be held for ever.
+        // The parent's thread does not finish its work here, and its lock may stay locked for ever.
         match &self.begun {
             Some((shared, of)) if std::ptr::eq(*of, barriers) => return poll_shared(shared, context, BARRIER),
             _ => {}
@@ -116,7 +117,7 @@ impl Future for AsyncBarrier {
         may_wait(BARRIER);
         let shared = begin_waiting(context);
         barriers.add(Arc::clone(&shared));
-        self.begun = Some((shared, barriers)); // behind what may panic
+        self.begun = Some((shared, barriers)); // after calls that may panic
         Poll::Pending
     }
 }
@@ -127,20 +128,20 @@ impl fmt::Debug for AsyncBarrier {
     }
 }
 
-/// Who waits for barriers in one process, and the thread that serves them. A fork's child has not got the thread, and
-/// the lock may be as another thread had it: the child has one of these to itself.
+/// The waiters for barriers in one process, and the thread that serves them. A fork's child lacks that thread, and
+/// another thread may hold the lock for ever: so the child gets a new one of these.
 struct Barriers {
     process: u32,
     queue: Mutex<Queue>,
 }
 
 struct Queue {
-    /// For the next barrier.
+    /// Waiters for the next barrier.
     waiting: Vec<Shared>,
     is_served: bool,
 }
 
-/// Null, or from a box that lives for ever.
+/// Null, or from a box that is never freed.
 static BARRIERS: AtomicPtr<Barriers> = AtomicPtr::new(null_mut());
 
 impl Barriers {
@@ -160,7 +161,7 @@ impl Barriers {
                 Ok(_) => return unsafe { &*new },
                 Err(other) => {
                     known = other;
-                    // SAFETY: nobody has seen it.
+                    // SAFETY: no thread has seen it.
                     drop(unsafe { Box::from_raw(new) });
                 }
             }
@@ -177,7 +178,7 @@ impl Barriers {
         queue.waiting.push(shared);
     }
 
-    /// The thread's life: a barrier for those who have come by now, then one for those who came meanwhile.
+    /// The body of the thread: one barrier for all waiters so far, then one for those that arrived meanwhile.
     fn serve(&self) {
         loop {
             let mut queue = lock(&self.queue);
@@ -189,7 +190,7 @@ impl Barriers {
             drop(queue);
             barrier();
             for shared in waiting {
-                // A waker is the executor's: its panic is not for the others who wait.
+                // A waker belongs to an executor: its panic must not affect the other waiters.
                 if let Err(payload) = catch_unwind(AssertUnwindSafe(|| finish(&shared))) {
                     node::drop_payload(payload);
                 }
@@ -198,7 +199,7 @@ impl Barriers {
     }
 }
 
-/// A future grace period by its number: whether it has ended can be asked at any time, without waiting.
+/// The number of a future grace period, which can be polled at any time without waiting.
 ///
 /// ```
 /// let cookie = rtrcu::Cookie::start();
@@ -213,25 +214,25 @@ pub struct Cookie {
 }
 
 impl Cookie {
-    /// A full grace period from now. Nobody is asked for it: [`wait`](Self::wait) and other writers do.
+    /// The cookie of a full grace period from now. It does not request it: [`wait`](Self::wait) and other writers do.
     pub fn now() -> Self {
         // SAFETY: may be called anywhere.
         Self { number: unsafe { rtrcu_sys::rtrcu_get_state() }, expedited: false }
     }
 
-    /// A full grace period from now, which is asked for.
+    /// As [`now`](Self::now), and request that grace period.
     pub fn start() -> Self {
         // SAFETY: may be called anywhere but in signal handlers.
         Self { number: unsafe { rtrcu_sys::rtrcu_start_poll() }, expedited: false }
     }
 
-    /// A full expedited grace period from now, which is asked for.
+    /// The cookie of a full expedited grace period from now, which is requested.
     pub fn start_expedited() -> Self {
         // SAFETY: may be called anywhere but in signal handlers.
         Self { number: unsafe { rtrcu_sys::rtrcu_start_poll_expedited() }, expedited: true }
     }
 
-    /// Has it ended? Then everything that readers of before did is visible.
+    /// Has the grace period ended? Then all effects of sections that began before it are visible.
     pub fn is_reached(self) -> bool {
         // SAFETY: may be called anywhere but in signal handlers; the number belongs to this kind.
         unsafe {
@@ -243,11 +244,11 @@ impl Cookie {
         }
     }
 
-    /// Wait for it, unless it has ended.
+    /// Wait for the grace period, unless it has ended.
     ///
     /// # Panics
     ///
-    /// As [`synchronize`], whether it has ended or not.
+    /// As [`synchronize`], even if it has ended.
     pub fn wait(self) {
         may_wait("Cookie::wait()");
         // SAFETY: outside of sections, as has been checked; the number belongs to this kind.
@@ -276,7 +277,7 @@ impl IntoFuture for Cookie {
     }
 }
 
-/// A future that is ready when every section has ended that began before its first poll. It holds no thread.
+/// A future that is ready when every section that began before its first poll has ended. It blocks no thread.
 ///
 /// ```
 /// # fn block_on<F: Future>(future: F) -> F::Output { smol::block_on(future) }
@@ -287,8 +288,8 @@ impl IntoFuture for Cookie {
 ///
 /// # Panics
 ///
-/// Each poll does inside a section or under a [`Guard`](crate::Guard), which could wait for itself, also where the
-/// future was begun outside; and in the drop of a retired value, unless it is ready by then.
+/// Each poll panics inside a section or under a [`Guard`](crate::Guard), which could wait for itself, even if the first
+/// poll was outside. A poll in the drop of a retired value panics, unless the future is ready.
 pub fn grace_period() -> GracePeriod {
     GracePeriod { cookie: None, shared: None }
 }
@@ -296,12 +297,12 @@ pub fn grace_period() -> GracePeriod {
 /// The future of [`grace_period`], and of a [`Cookie`]'s `.await`.
 #[must_use = "futures do nothing unless polled"]
 pub struct GracePeriod {
-    /// Ready at once if this is reached.
+    /// If it is reached, the future is ready immediately.
     cookie: Option<Cookie>,
     shared: Option<Shared>,
 }
 
-/// What a future shares with whoever finishes it.
+/// State shared by a future and the code that finishes it.
 type Shared = Arc<Mutex<Progress>>;
 
 enum Progress {
@@ -323,7 +324,7 @@ fn poll_shared(shared: &Mutex<Progress>, context: &Context<'_>, call: &str) -> P
     let known = waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker()));
     let before = if known { None } else { waker.replace(context.waker().clone()) };
     drop(progress);
-    drop(before); // without the lock: what a waker's drop does is its executor's
+    drop(before); // after the lock is released: the drop of a waker runs code of its executor
     Poll::Pending
 }
 

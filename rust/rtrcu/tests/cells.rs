@@ -100,7 +100,7 @@ fn readers_and_writers_at_random() {
 }
 
 #[test]
-fn compare_exchange_knows_its_value() {
+fn compare_exchange_fails_for_a_replaced_value() {
     let dropped = counter();
     let cell = Rcu::new(Probe::new(1, &dropped));
     let guard = read();
@@ -113,7 +113,48 @@ fn compare_exchange_knows_its_value() {
 }
 
 #[test]
-fn values_without_size_are_told_apart() {
+fn compare_exchange_of_an_option_compares_value_and_none() {
+    let dropped = counter();
+    let cell = RcuOption::empty();
+    let guard = read();
+
+    assert!(cell.compare_exchange(None, Some(Probe::new(1, &dropped)), &guard).is_ok());
+    let first = cell.load(&guard);
+    let refused = cell.compare_exchange(None, Some(Probe::new(2, &dropped)), &guard);
+    assert_eq!(refused.err().flatten().expect("it has a value").number, 2);
+    assert!(cell.compare_exchange(first, None, &guard).is_ok());
+    assert!(cell.load(&guard).is_none());
+    cell.store(Some(Probe::new(3, &dropped)));
+    assert!(cell.compare_exchange(first, None, &guard).is_err(), "another value took its place");
+    first.expect("it had a value then").check();
+    assert_eq!(cell.load(&guard).expect("it was not emptied").number, 3);
+
+    drop(guard);
+    barrier();
+    assert_eq!(dropped.load(SeqCst), 2);
+}
+
+#[test]
+fn an_update_that_declines_changes_nothing() {
+    let dropped = counter();
+    let cell = Rcu::new(Probe::new(1, &dropped));
+    let option = RcuOption::from(1);
+    let raise = |to: u64| cell.try_update(|now| (to > now.number).then(|| Probe::new(to, &dropped)));
+
+    assert!(!raise(1));
+    assert!(raise(2));
+    assert!(!option.try_update(|_| None));
+    assert_eq!(option.get().as_deref(), Some(&1));
+    assert!(option.try_update(|_| Some(None)));
+
+    assert_eq!(cell.get().number, 2);
+    assert!(option.get().is_none());
+    barrier();
+    assert_eq!(dropped.load(SeqCst), 1);
+}
+
+#[test]
+fn zero_sized_values_are_distinguished() {
     let cell = Rcu::new(());
     let guard = read();
     let first = cell.load(&guard);
@@ -122,7 +163,7 @@ fn values_without_size_are_told_apart() {
     assert_eq!(cell.compare_exchange(cell.load(&guard), (), &guard), Ok(()));
 }
 
-/// The one outside would find its value replaced each time; `calls` ends what does not panic.
+/// The outer update would find its value replaced each time; `calls` ends an update that does not panic.
 #[test]
 fn an_update_inside_an_update_of_the_same_cell_panics() {
     let (cell, other, option) = (Rcu::new(0), Rcu::new(0), RcuOption::new(Some(0)));
@@ -192,7 +233,7 @@ fn nested_cells_take_one_grace_period() {
 }
 
 #[test]
-fn a_value_alone_is_had_at_once() {
+fn exclusive_access_needs_no_guard() {
     let mut cell = Rcu::new(vec![1]);
     cell.get_mut().push(2);
     assert_eq!(cell.into_inner(), [1, 2]);
@@ -200,7 +241,7 @@ fn a_value_alone_is_had_at_once() {
     assert!(none.get_mut().is_none() && none.get().is_none());
 }
 
-/// What only lends its value needs neither `Send` nor `'static`.
+/// A cell that is only read does not require `Send` or `'static` of its value.
 #[test]
 fn a_cell_may_hold_borrowed_and_local_values() {
     let text = String::from("borrowed");
@@ -211,7 +252,7 @@ fn a_cell_may_hold_borrowed_and_local_values() {
 }
 
 #[test]
-fn a_retired_value_comes_back() {
+fn waiting_returns_the_retired_value() {
     let cell = Rcu::new(String::from("old"));
     let guard = read();
     let mut retired = cell.swap(String::from("new"));
@@ -225,7 +266,7 @@ fn a_retired_value_comes_back() {
 }
 
 #[test]
-fn what_is_deferred_runs_once_and_may_defer() {
+fn deferred_function_runs_once_and_may_defer() {
     let (tell, told) = std::sync::mpsc::channel();
     let again = tell.clone();
     defer(move || defer(move || again.send(2).unwrap()));
@@ -237,7 +278,7 @@ fn what_is_deferred_runs_once_and_may_defer() {
     assert_eq!(seen, [1, 2]);
 }
 
-// The guard is in the reference: while it lives, whoever waits for a grace period would wait for itself.
+// The reference holds a guard: while it lives, a wait for a grace period would wait for itself.
 #[test]
 fn a_reference_from_get_holds_its_section() {
     let cell = Rcu::new(1);
@@ -249,7 +290,7 @@ fn a_reference_from_get_holds_its_section() {
 }
 
 #[test]
-fn waiting_where_it_would_wait_for_itself_panics() {
+fn waiting_for_itself_panics() {
     let calls: [(&str, fn()); 5] = [
         ("synchronize", synchronize),
         ("synchronize_expedited", rtrcu::synchronize_expedited),
@@ -271,6 +312,8 @@ fn waiting_where_it_would_wait_for_itself_panics() {
 
 #[test]
 fn guards_end_in_any_order() {
+    fn stays_usable<T: Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>(_: &T) {}
+    stays_usable(&read());
     let cell = Rcu::new(5);
     let first = read();
     let second = read();
@@ -289,7 +332,7 @@ fn a_change_that_panics_changes_nothing() {
     assert_eq!(cell.into_inner(), 1);
 }
 
-/// The drop of a value may panic, and what it panics with may panic when it is dropped.
+/// The drop of a value may panic, and its panic payload may panic when it is dropped.
 #[test]
 fn drops_that_panic_are_counted() {
     struct Payload;
@@ -311,7 +354,7 @@ fn drops_that_panic_are_counted() {
     assert!(rtrcu::stats().drops_panicked > before);
 }
 
-/// The thread of a deferred drop may be the library's: it is registered for nothing else, and runs no batch in a batch.
+/// A deferred drop may run on a thread of the library: a drop there may not register the thread or run other callbacks.
 #[test]
 fn threads_are_not_registered_in_a_deferred_drop() {
     let (tell, told) = std::sync::mpsc::channel();
@@ -320,9 +363,9 @@ fn threads_are_not_registered_in_a_deferred_drop() {
     assert_eq!(told.recv(), Ok((true, true)));
 }
 
-/// A cell may be changed by the drop of its own values, and by its own changes.
+/// A cell may be changed by the drop of its values, and inside its own update.
 #[test]
-fn cells_change_inside_drops_and_changes() {
+fn cells_may_change_inside_drops_and_updates() {
     struct Chained(u32, std::sync::Arc<Rcu<u32>>);
     impl Drop for Chained {
         fn drop(&mut self) {
@@ -334,7 +377,7 @@ fn cells_change_inside_drops_and_changes() {
     let mut inner = true;
     cell.update(|old| {
         if std::mem::take(&mut inner) {
-            cell.replace(Chained(10, sum.clone())); // so this change is made once more
+            cell.replace(Chained(10, sum.clone())); // so the update runs again
         }
         Chained(old.0 + 100, sum.clone())
     });
@@ -343,10 +386,10 @@ fn cells_change_inside_drops_and_changes() {
     assert_eq!(*sum.get(), 1 + 10 + 101 + 110);
 }
 
-/// Each change of a map is a copy of the map: writers at the same time lose none of each other's.
+/// Each change copies the map: concurrent writers lose no changes of other writers.
 #[cfg(feature = "map")]
 #[test]
-fn a_maps_writers_lose_nothing() {
+fn updates_of_a_map_by_several_writers_are_not_lost() {
     let rounds = if cfg!(miri) { 5 } else { 200 };
     let map = rtrcu::RcuMap::new();
     thread::scope(|scope| {
@@ -366,7 +409,7 @@ fn a_maps_writers_lose_nothing() {
     assert_eq!(map.get(&(3, 1), &read()), Some(&1));
 }
 
-/// A change inside a change, here by the copy of a value, would wait for itself.
+/// A change inside a change, here by the clone of a value, would wait for itself.
 #[cfg(feature = "map")]
 #[test]
 fn a_change_of_a_map_inside_its_change_panics() {
@@ -395,7 +438,7 @@ fn a_change_of_a_map_inside_its_change_panics() {
     assert_eq!(map.read().len(), 1);
 }
 
-/// The map is as it was, and can be changed again.
+/// The map is unchanged, and can be changed again.
 #[cfg(feature = "map")]
 #[test]
 fn a_change_of_a_map_that_panics_changes_nothing() {

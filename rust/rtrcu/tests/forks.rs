@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a fork's child has: its own barriers, the sections that its thread polls, and what was retired before.
+//! A fork's child has barriers of its own, the sections that its thread polls, and the values retired before the fork.
 #![cfg(not(miri))]
 
 #[macro_use]
@@ -11,13 +11,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
+#[cfg(feature = "map")]
+use rtrcu::HashMap;
 use rtrcu::{Rcu, async_barrier, grace_period, section};
 use support::{Probe, block_on, counter, is_emulated, pause, poll};
 
-/// Run `body` in a fork's child, which has two minutes for it.
+/// Run `body` in a fork's child, within two minutes.
 #[track_caller]
 fn in_child(body: impl FnOnce()) {
-    // SAFETY: the child has this thread alone, and leaves without what the parent's exit would do.
+    // SAFETY: the child has only this thread, and exits without the parent's exit handlers.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: ends the child if it hangs.
@@ -27,18 +29,18 @@ fn in_child(body: impl FnOnce()) {
         unsafe { libc::_exit(i32::from(!done)) };
     }
     let mut status = 0;
-    // SAFETY: our child, and our memory.
+    // SAFETY: the child is our own, and so is the memory.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert_eq!(status, 0, "the child's status");
 }
 
-/// What was pending at the fork becomes ready in both, each when its own section has ended.
+/// A future pending at the fork becomes ready in parent and child, in each after the end of its section.
 #[test]
-fn what_waits_at_a_fork_ends_in_both() {
+fn pending_waits_at_a_fork_end_in_parent_and_child() {
     if is_emulated() {
         return println!("skipped: qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)");
     }
-    alone!("what_waits_at_a_fork_ends_in_both");
+    alone!("pending_waits_at_a_fork_end_in_parent_and_child");
     let dropped = counter();
     let cell = Rcu::new(Probe::new(0, &dropped));
     let mut held = pin!(section(async |s| {
@@ -66,13 +68,13 @@ fn what_waits_at_a_fork_ends_in_both() {
     end();
 }
 
-/// Whatever the thread that serves barriers, and those who begin to wait, are at when a fork comes between.
+/// The fork may interrupt the thread that serves barriers, and threads that begin to wait, at any point.
 #[test]
-fn a_fork_may_come_while_others_wait() {
+fn fork_while_other_threads_await_barriers() {
     if is_emulated() {
         return println!("skipped: qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)");
     }
-    alone!("a_fork_may_come_while_others_wait");
+    alone!("fork_while_other_threads_await_barriers");
     let forks = if std::env::var_os("RTRCU_TEST_SHORT").is_some() { 50 } else { 500 };
     let done = AtomicBool::new(false);
     let forked = thread::scope(|scope| {
@@ -94,8 +96,33 @@ fn a_fork_may_come_while_others_wait() {
                 });
             }
         });
-        done.store(true, SeqCst); // where a child has failed, too
+        done.store(true, SeqCst); // also if a child has failed
         forked
     });
     forked.unwrap_or_else(|payload| resume_unwind(payload));
+}
+
+#[cfg(feature = "map")]
+#[test]
+fn a_hash_map_is_read_and_changed_in_a_child() {
+    if is_emulated() {
+        return println!("skipped: qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)");
+    }
+    alone!("a_hash_map_is_read_and_changed_in_a_child");
+    let map: HashMap<u64, u64> = (0..5000).map(|key| (key, key)).collect();
+    let check = || {
+        for key in 0..5000 {
+            assert_eq!(map.find(&key).as_deref(), Some(&key));
+        }
+        for key in 5000..50_000 {
+            assert!(map.insert(key, key)); // so that it grows
+        }
+        for key in 5000..50_000 {
+            assert!(map.remove(&key));
+        }
+        block_on(async_barrier());
+        assert_eq!(map.len(), 5000);
+    };
+    in_child(check);
+    check();
 }

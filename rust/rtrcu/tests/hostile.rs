@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Safe programs that try to have a value dropped under its reader, and compile: what they get is a panic, a wait, or
-//! the value as it was. Those that must not compile are in `refused/`. Worth most under AddressSanitizer.
+//! Safe programs that compile, and try to drop a value while it is read: they get a panic, a wait, or the unchanged
+//! value. Those that must not compile are in `refused/`. Most useful under AddressSanitizer.
 #![cfg(not(miri))]
 
 #[macro_use]
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rtrcu::{Config, Cookie, Guard, Qsbr, Rcu, Turn, barrier, defer, read, section, synchronize};
 use support::{Boxed, Probe, Random, counter, eventually, pause, poll};
 
-/// Grace periods get every chance to end too early.
+/// Give grace periods time to end too early.
 fn give_time() {
     for _ in 0..20 {
         let _ = Cookie::start_expedited();
@@ -27,7 +27,7 @@ fn give_time() {
     }
 }
 
-/// A cell that lives for ever, and that LeakSanitizer finds.
+/// A cell that lives for ever, and that LeakSanitizer finds reachable.
 fn leaked_cell() -> &'static Rcu<Probe> {
     static KEPT: Mutex<Vec<&Rcu<Probe>>> = Mutex::new(Vec::new());
     let cell = Box::leak(Box::new(Rcu::new(Probe::new(1, &counter()))));
@@ -35,7 +35,7 @@ fn leaked_cell() -> &'static Rcu<Probe> {
     cell
 }
 
-/// The grace period begins while a guard covers the section; the guard goes, and the section is on a list by then.
+/// The grace period begins while a guard covers the section; the guard ends only when the section is on a list.
 #[test]
 fn a_guard_hands_its_grace_period_to_a_section() {
     let cell = leaked_cell();
@@ -59,9 +59,9 @@ fn a_guard_hands_its_grace_period_to_a_section() {
     cookie.wait();
 }
 
-/// A guard that is taken while the thread is offline is kept beyond it, under quiescent states.
+/// A guard taken while the thread is offline is kept when it is online again, across quiescent states.
 #[test]
-fn a_guard_from_offline_protects_online() {
+fn a_guard_taken_offline_protects_online() {
     let cell = leaked_cell();
     thread::spawn(|| {
         let mut qsbr = Qsbr::register().unwrap();
@@ -108,9 +108,9 @@ fn a_section_outlives_the_quiescent_states_of_its_thread() {
     .unwrap();
 }
 
-/// Registrations that overlap, and end in the wrong order and inside `offline()`.
+/// Registrations overlap, and end out of order and inside `offline()`.
 #[test]
-fn registrations_that_overlap_protect_nothing_less() {
+fn overlapping_registrations_keep_their_protection() {
     let cell = leaked_cell();
     thread::spawn(|| {
         let mut first = Qsbr::register().unwrap();
@@ -149,7 +149,7 @@ fn registrations_that_overlap_protect_nothing_less() {
     synchronize();
 }
 
-/// A section of the value, after its first poll.
+/// A section that reads the value, polled once.
 fn begun(cell: &'static Rcu<Probe>) -> Boxed<()> {
     let mut held: Boxed<()> = Box::pin(section(async move |s| {
         let seen = cell.load(s);
@@ -170,9 +170,9 @@ fn goes_on(mut held: Boxed<()>, cell: &Rcu<Probe>) {
     cookie.wait();
 }
 
-/// The section's first poll is on a thread of the library's, in a batch of drops.
+/// The section's first poll is on a thread of the library, in a batch of callbacks.
 #[test]
-fn a_section_begun_in_a_deferred_function_goes_on_elsewhere() {
+fn a_section_begun_in_a_deferred_function_continues_on_another_thread() {
     let cell = leaked_cell();
     let (tell, told) = mpsc::channel();
     defer(move || {
@@ -181,9 +181,9 @@ fn a_section_begun_in_a_deferred_function_goes_on_elsewhere() {
     goes_on(told.recv().unwrap(), cell);
 }
 
-/// And here by a destructor of a thread that ends.
+/// Here the first poll is in a destructor of thread-local storage, while the thread ends.
 #[test]
-fn a_section_begun_while_its_thread_ends_goes_on_elsewhere() {
+fn a_section_begun_while_its_thread_ends_continues_on_another_thread() {
     struct AtExit(&'static Rcu<Probe>, mpsc::Sender<Boxed<()>>);
     impl Drop for AtExit {
         fn drop(&mut self) {
@@ -204,9 +204,9 @@ fn a_section_begun_while_its_thread_ends_goes_on_elsewhere() {
     goes_on(told.recv().unwrap(), cell);
 }
 
-/// A change that takes the value out itself, waits for it, and puts others at the places that become free.
+/// The update swaps the value itself, tries to wait for its grace period, and allocates others in freed memory.
 #[test]
-fn a_change_that_takes_its_own_value_out_keeps_it() {
+fn a_value_that_its_own_update_replaces_stays_readable() {
     let cell = Rcu::new(Probe::new(1, &counter()));
     let mut calls = 0;
     cell.update(|old| {
@@ -234,9 +234,9 @@ fn a_value_of_another_cell_is_not_exchanged() {
     cell.load(&guard).check();
 }
 
-/// Sent away, a retired value is not to be had while the thread that sent it reads it.
+/// Another thread cannot take the retired value while the thread that retired it reads it.
 #[test]
-fn a_retired_value_is_not_had_under_its_reader() {
+fn a_retired_value_is_not_returned_while_it_is_read() {
     let cell = Rcu::new(Probe::new(1, &counter()));
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -272,10 +272,10 @@ fn a_retired_value_is_not_had_under_its_reader() {
     seen.check();
 }
 
-/// With drops by their owner: a budget that is run inside a section, and under another section's references.
+/// Under policy inline: a turn inside a section, and under the references of another section.
 #[test]
-fn a_budget_inside_a_section_drops_nothing_that_it_holds() {
-    alone!("a_budget_inside_a_section_drops_nothing_that_it_holds");
+fn a_turn_inside_a_section_drops_nothing_that_it_protects() {
+    alone!("a_turn_inside_a_section_drops_nothing_that_it_protects");
     Config::new().set("policy", "inline").unwrap().apply().unwrap();
     let cell = leaked_cell();
     let mut turn = Turn::register().unwrap();
@@ -295,8 +295,8 @@ fn a_budget_inside_a_section_drops_nothing_that_it_holds() {
     barrier();
 }
 
-/// Cells in the values of cells; guards that end in any order; references under whichever guard; and the configuration
-/// changes under all of them.
+/// Cells in the values of cells, guards that end in any order, references under any of the guards, and changes of the
+/// configuration meanwhile.
 #[test]
 fn nested_cells_at_random() {
     alone!("nested_cells_at_random");
@@ -359,7 +359,7 @@ fn nested_cells_at_random() {
     assert_eq!(std::sync::Arc::strong_count(&dropped), 1, "each probe was dropped");
 }
 
-/// A guard that a drop takes on its owner's thread, and leaves there, is one of the thread's.
+/// A guard that a drop takes on its owner's thread, and leaves there, belongs to that thread.
 #[test]
 fn a_guard_kept_by_an_owners_drop_protects() {
     alone!("a_guard_kept_by_an_owners_drop_protects");
@@ -396,7 +396,7 @@ fn a_guard_kept_by_an_owners_drop_protects() {
     assert!(!rtrcu::is_reading());
 }
 
-/// What a body returns may be a guard, of its first poll or a later one.
+/// A body may return a guard, taken in its first poll or a later one.
 #[test]
 fn a_guard_outlives_the_section_that_it_was_taken_in() {
     for pauses in 0..3 {
@@ -426,7 +426,7 @@ fn a_guard_outlives_the_section_that_it_was_taken_in() {
     }
 }
 
-/// Registrations that are forgotten, or made while their thread ends: grace periods wait for no thread that has ended.
+/// Registrations are leaked, or made while their thread ends: grace periods wait for no thread that has ended.
 #[test]
 fn threads_end_with_registrations_of_all_kinds() {
     alone!("threads_end_with_registrations_of_all_kinds");

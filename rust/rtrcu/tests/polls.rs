@@ -41,9 +41,9 @@ fn a_section_belongs_to_no_thread_between_polls() {
     cookie.wait();
 }
 
-/// It gives back the nesting of its first poll and no other, however often its body is pending.
+/// The section releases the nesting of its first poll and no other, however often its body is pending.
 #[test]
-fn a_section_is_listed_once() {
+fn an_async_section_keeps_the_nesting_of_a_guard() {
     const POLLS: usize = 4;
     let guard = read();
     let mut held = pin!(section(async |_| {
@@ -73,7 +73,7 @@ fn a_section_that_is_ready_at_once_ends_at_once() {
     synchronize();
 }
 
-/// Dropped before each poll in turn, on this thread and on another, a section ends.
+/// A section ends if it is dropped before any of its polls, on this thread or on another.
 #[test]
 fn a_section_may_be_cancelled_at_every_await() {
     const AWAITS: usize = 5;
@@ -114,9 +114,9 @@ fn a_section_may_be_cancelled_at_every_await() {
     }
 }
 
-/// Polled by another task, a future wakes that one, and not the one before.
+/// A future polled by a second task wakes that task, and not the first.
 #[test]
-fn a_future_wakes_who_polled_it_last() {
+fn a_future_wakes_the_task_that_polled_it_last() {
     let cell = Rcu::new(1);
     let mut held = pin!(section(async |s| {
         let _seen = cell.load(s);
@@ -135,14 +135,14 @@ fn a_future_wakes_who_polled_it_last() {
         })
         .collect();
     assert!(poll(&mut held).is_ready());
-    barrier(); // behind it all that was deferred has run
+    barrier(); // everything deferred before it has run
     for (future, [first, last]) in waiting.iter_mut().zip(&bells) {
         assert_eq!((first.rung(), last.rung()), (0, 1));
         assert!(poll(future).is_ready());
     }
 }
 
-/// What the drop of a waker does is its executor's: it may wait for the very thing that the future waits for.
+/// The drop of a waker runs code of the executor, which may wait for the same grace period as the future.
 #[test]
 fn a_waker_may_wait_in_its_drop() {
     struct Waits(mpsc::Sender<()>);
@@ -161,7 +161,7 @@ fn a_waker_may_wait_in_its_drop() {
         let mut waiting = pin!(grace_period());
         let waker = Arc::new(Waits(tell)).into();
         assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        drop(waker); // the future has the last one
+        drop(waker); // the future holds the last one
         assert!(poll(&mut waiting).is_pending());
     });
     told.recv().unwrap();
@@ -170,9 +170,9 @@ fn a_waker_may_wait_in_its_drop() {
     waits.join().unwrap();
 }
 
-/// What a body's locals hold is protected while they are dropped: the section ends behind them, not before.
+/// The locals of a body are protected while they are dropped: the section ends after them, not before.
 #[test]
-fn a_section_ends_behind_its_body() {
+fn a_section_ends_after_the_locals_of_its_body() {
     struct Late<'a>(&'a Probe, Cookie, &'a Cell<u32>);
     impl Drop for Late<'_> {
         fn drop(&mut self) {
@@ -265,7 +265,7 @@ fn begun(cell: &Rcu<i32>) -> [Boxed<()>; 3] {
     waiting
 }
 
-/// The section in which it is awaited may have begun before the grace period that it waits for.
+/// The section in which the future is awaited may have begun before the grace period that it waits for.
 #[test]
 fn a_future_begun_outside_panics_where_it_is_polled_inside() {
     let cell = Rcu::new(1);
@@ -296,12 +296,12 @@ fn a_future_begun_outside_panics_where_it_is_polled_inside() {
         drop(guard);
         drop(held);
         for mut waiting in others.into_iter().take(2) {
-            eventually(|| poll(&mut waiting).is_ready()); // the panic has left it as it was
+            eventually(|| poll(&mut waiting).is_ready()); // the panic has not changed the future
         }
     }
 }
 
-/// Whether it panics must not depend on the time that a grace period takes.
+/// The panic must not depend on how long a grace period takes.
 #[test]
 fn a_future_that_is_ready_panics_inside_too() {
     let waiting: [Boxed<()>; 2] = [Box::pin(grace_period()), Box::pin(async_barrier())];
@@ -338,7 +338,7 @@ fn a_barrier_begun_outside_panics_in_a_deferred_function() {
     eventually(|| poll(&mut waiting).is_ready());
 }
 
-/// The drop of a body's local, when the section is cancelled, is inside it still.
+/// When a section is cancelled, the locals of its body are dropped inside it.
 #[test]
 fn waiting_in_the_drop_of_a_cancelled_body_panics() {
     struct Waits;
@@ -359,7 +359,7 @@ fn waiting_in_the_drop_of_a_cancelled_body_panics() {
 }
 
 #[test]
-fn guards_under_sections_are_the_threads_own() {
+fn guards_inside_an_async_section_belong_to_the_thread() {
     let cell = Rcu::new(1);
     let mut future = pin!(section(async |s| {
         let guard = read(); // not Send: this future stays here

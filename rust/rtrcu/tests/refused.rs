@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Programs that would read what was dropped, or drop it on the wrong thread, do not compile. Each file says what it
-//! tries; its `.stderr` is what the compiler of `MESSAGES` says, and with others the test is left out.
+//! Programs that would read a dropped value, or drop one on the wrong thread, do not compile. Each file says what it
+//! tries; its `.stderr` is the message of the compiler version `MESSAGES`; with other versions the test is skipped.
 #![cfg(not(miri))]
 
 use std::process::Command;
@@ -8,7 +8,7 @@ use std::process::Command;
 const MESSAGES: &str = "1.95.";
 
 #[test]
-fn programs_that_are_refused() {
+fn invalid_programs_do_not_compile() {
     if std::env::var_os("RTRCU_TEST_SHORT").is_some() {
         println!("skipped: it builds everything once more, and the short form of the tests was asked for");
         return;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use rtrcu::{Cookie, Rcu, async_barrier, barrier, defer, grace_period, read, section, synchronize};
 use support::{Bell, Boxed, Probe, Random, block_on, counter, eventually, is_emulated, pause, poll};
 
-/// Many sections at a time that hold values across `.await`, while others replace them; some are cancelled.
+/// Many concurrent sections hold values across `.await`, while other tasks replace them; some are cancelled.
 async fn stress(spawn: impl Fn(Boxed<()>) -> Boxed<()>, tasks: u64, rounds: u64) {
     let mut random = Random::new();
     let dropped = counter();
@@ -108,7 +108,7 @@ fn stress_on_smol() {
     }
 }
 
-/// Many at a time, some of which are given up; each finds dropped what was replaced before it.
+/// Many concurrent barriers, some of them cancelled; each finds the values dropped that were replaced before it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn barriers_are_awaited() {
     let mut running = Vec::new();
@@ -132,7 +132,7 @@ async fn barriers_are_awaited() {
     }
 }
 
-/// In a drop, and under a guard, it would wait for itself.
+/// In a drop, and under a guard, the barrier would wait for itself.
 #[test]
 fn an_awaited_barrier_panics_where_it_would_wait_for_itself() {
     fn panics() -> bool {
@@ -151,9 +151,9 @@ fn an_awaited_barrier_panics_where_it_would_wait_for_itself() {
     assert_eq!(told.try_recv(), Ok(true));
 }
 
-/// Polled by another task, it wakes that one.
+/// A barrier polled by a second task wakes that task.
 #[test]
-fn an_awaited_barrier_wakes_who_polled_it_last() {
+fn an_awaited_barrier_wakes_the_task_that_polled_it_last() {
     let mut held = std::pin::pin!(section(async |_| pause().await));
     assert!(poll(&mut held).is_pending());
     defer(|| ());
@@ -163,14 +163,14 @@ fn an_awaited_barrier_wakes_who_polled_it_last() {
         bell
     });
     assert!(poll(&mut held).is_ready());
-    block_on(async_barrier()); // those who came before are woken before
+    block_on(async_barrier()); // earlier waiters are woken first
     assert_eq!(bells.map(|bell| bell.rung()), [0, 1]);
     assert!(poll(&mut waiting).is_ready());
 }
 
-/// A waker that panics is its executor's; who waits beside it is woken.
+/// A panicking waker does not keep another waiter from being woken.
 #[test]
-fn a_waker_that_panics_leaves_the_others_theirs() {
+fn a_panicking_waker_does_not_prevent_other_wakeups() {
     struct Panics;
     impl Wake for Panics {
         fn wake(self: Arc<Self>) {
@@ -185,7 +185,7 @@ fn a_waker_that_panics_leaves_the_others_theirs() {
     assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
 }
 
-/// Those who wait at a time share a thread, which ends with the last of them; who comes later has another.
+/// Concurrent waiters share a thread, which ends with the last of them; a later waiter gets another.
 #[test]
 fn the_thread_of_awaited_barriers_ends() {
     fn is_there() -> bool {
@@ -200,17 +200,17 @@ fn the_thread_of_awaited_barriers_ends() {
     }
 }
 
-/// Where no thread is to be had the first poll panics, and a later one may go well.
+/// If no thread can be started the first poll panics, and a later one may succeed.
 #[test]
-#[cfg(not(any(rtrcu_asan, rtrcu_tsan)))] // which want memory of their own
-fn a_barrier_that_found_no_thread_may_be_polled_again() {
-    alone!("a_barrier_that_found_no_thread_may_be_polled_again");
+#[cfg(not(any(rtrcu_asan, rtrcu_tsan)))] // which need memory of their own
+fn a_barrier_that_could_not_start_a_thread_may_be_polled_again() {
+    alone!("a_barrier_that_could_not_start_a_thread_may_be_polled_again");
     if is_emulated() {
         return println!("skipped: an emulator does not keep to the limit");
     }
     fn limit_memory(bytes: libc::rlim_t) {
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
-        // SAFETY: a limit of this process, which has this test alone.
+        // SAFETY: the limit is that of this process, which runs only this test.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
     }
     barrier(); // so that the library has its threads
@@ -310,7 +310,7 @@ async fn local_tasks_may_hold_what_is_not_send() {
     assert_eq!(local.run_until(task).await.unwrap(), 3);
 }
 
-/// Sections that are open while their executor goes down are dropped by it, where they are.
+/// An executor that shuts down drops its open sections.
 #[test]
 fn a_runtime_that_ends_ends_its_sections() {
     for _ in 0..20 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Loops with deadlines and with quiescent states, and who asks for grace periods. Each test is a process of its own:
-//! it counts what the process does.
+//! Loops with deadlines and with quiescent states, and requests for grace periods. Each test has its own process, since
+//! it reads counters of the process.
 #![cfg(not(miri))]
 
 #[macro_use]
@@ -15,13 +15,13 @@ use rtrcu::{Config, Cookie, Qsbr, Rcu, Turn, barrier, read, stats, synchronize};
 use support::eventually;
 
 #[test]
-fn a_thread_is_an_ordinary_one_again() {
-    alone!("a_thread_is_an_ordinary_one_again");
+fn ending_a_registration_restores_an_ordinary_thread() {
+    alone!("ending_a_registration_restores_an_ordinary_thread");
     let turn = Turn::register().unwrap();
     assert_eq!(stats().threads_deadline, 1);
     drop(turn);
     assert_eq!(stats().threads_deadline, 0);
-    // SAFETY: it may be called anywhere.
+    // SAFETY: `word()` may be called anywhere.
     let is_online = || unsafe { rtrcu_sys::word() } & rtrcu_sys::QSBR_ONLINE != 0;
     let mut qsbr = Qsbr::register().unwrap();
     assert!(!qsbr.offline(is_online));
@@ -30,17 +30,17 @@ fn a_thread_is_an_ordinary_one_again() {
     assert!(!cookie.is_reached());
     drop(qsbr);
     assert!(!is_online());
-    eventually(|| cookie.is_reached()); // though this thread says nothing any more
+    eventually(|| cookie.is_reached()); // although this thread passes no more quiescent states
     let guard = read();
     assert!(Turn::register().is_err() && Qsbr::register().is_err());
     drop(guard);
     assert_eq!(stats().threads_deadline, 0);
 }
 
-/// Nobody else asks for a grace period here.
+/// No other thread requests a grace period here.
 #[test]
-fn a_retired_value_asks_for_its_grace_period() {
-    alone!("a_retired_value_asks_for_its_grace_period");
+fn a_retired_value_requests_its_grace_period() {
+    alone!("a_retired_value_requests_its_grace_period");
     let cell = Rcu::new(1);
     let mut retired = cell.swap(2);
     eventually(|| retired.is_ready());
@@ -49,7 +49,7 @@ fn a_retired_value_asks_for_its_grace_period() {
     eventually(|| cookie.is_reached());
 }
 
-/// Numbers of normal grace periods run ahead here, so that they would let the cookie pass.
+/// The numbers of normal grace periods are higher here, so that they would let the cookie pass.
 #[test]
 fn an_expedited_cookie_waits_for_an_expedited_grace_period() {
     alone!("an_expedited_cookie_waits_for_an_expedited_grace_period");
@@ -75,7 +75,7 @@ impl Boxes {
     }
 }
 
-/// Where it overflows the stack, the process ends by SIGSEGV.
+/// If the drop overflows the stack, the process ends by SIGSEGV.
 #[test]
 fn a_list_of_15_000_boxes_is_dropped_on_a_daemon() {
     alone!("a_list_of_15_000_boxes_is_dropped_on_a_daemon");
@@ -85,8 +85,8 @@ fn a_list_of_15_000_boxes_is_dropped_on_a_daemon() {
 }
 
 #[test]
-fn a_longer_list_is_dropped_on_the_stack_that_is_set() {
-    alone!("a_longer_list_is_dropped_on_the_stack_that_is_set");
+fn a_longer_list_is_dropped_on_the_configured_stack() {
+    alone!("a_longer_list_is_dropped_on_the_configured_stack");
     Config::new().set("stack_kb", 64 * 1024).unwrap().apply().unwrap();
     drop(Rcu::new(Boxes::new(200_000)).swap(Boxes::default()));
     barrier();
@@ -126,7 +126,7 @@ impl Loop {
         Self { turn: Turn::register().unwrap(), cell: Rcu::new(Slow(each)), retired: 0, each }
     }
 
-    /// As [`Turn::until`], and what it returns is what has been dropped here.
+    /// As [`Turn::until`], and returns the number of values dropped here.
     #[track_caller]
     fn until(&mut self, next: Instant) -> usize {
         let before = DROPPED_HERE.get();
@@ -150,7 +150,7 @@ impl Loop {
         });
     }
 
-    /// What turns have left is dropped all the same.
+    /// Values that the turns did not drop are dropped all the same.
     #[track_caller]
     fn end(self) {
         barrier();
@@ -160,10 +160,10 @@ impl Loop {
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Nothing is dropped when the time is over, and otherwise as many as the configuration says.
+/// Nothing is dropped once the time is over, and otherwise at most as many as the configuration says.
 #[test]
-fn a_turn_drops_its_count_and_nothing_behind_its_deadline() {
-    alone!("a_turn_drops_its_count_and_nothing_behind_its_deadline");
+fn a_turn_drops_at_most_its_count_and_nothing_after_its_deadline() {
+    alone!("a_turn_drops_at_most_its_count_and_nothing_after_its_deadline");
     let config = Config::new().set("policy", "inline").unwrap().set("blimit", 10).unwrap();
     config.set("budget_ns", 1_000_000_000).unwrap().apply().unwrap();
     let mut turns = Loop::new(Duration::ZERO);
@@ -179,8 +179,8 @@ fn a_turn_drops_its_count_and_nothing_behind_its_deadline() {
 
 /// A drop that lasts beyond the next event, or uses up the budget, is the last of its turn.
 #[test]
-fn a_turn_begins_no_drop_when_its_time_is_over() {
-    alone!("a_turn_begins_no_drop_when_its_time_is_over");
+fn a_turn_begins_no_drop_after_its_time() {
+    alone!("a_turn_begins_no_drop_after_its_time");
     for (budget_ns, next) in [(1_000_000_000, Duration::from_millis(2)), (1_000_000, HOUR)] {
         let config = Config::new().set("policy", "inline").unwrap().set("blimit", 10).unwrap();
         config.set("budget_ns", budget_ns).unwrap().apply().unwrap();

@@ -2,10 +2,10 @@
 /* Policy krcud: of the callbacks that a grace period made ready the owner runs bhlimit, and further ones while no
  * real-time work waits; a preemptible daemon runs the rest (2004).
  *
- * As in the patch, the rule is asked before each callback after the limit.  A near deadline of the owner's stands for a
- * runnable real-time task.  The rest goes to the head of the daemon's list as the queue that it is, so the callbacks of
- * a thread run in order; from then on the owner runs none until more is ready.  bhlimit 0: no daemon, the owner runs
- * everything.
+ * As in the patch, the rule is checked before each callback after the limit.  A near deadline of the owner counts as a
+ * runnable real-time task.  The remaining queue goes to the head of the daemon's list as a whole, so a thread's
+ * callbacks
+ * run in order; from then on the owner runs none until more become ready.  bhlimit 0: no daemon, the owner runs all.
  * tested by: test/unit/callback/policy.cc
  */
 #include "callback/callback.h"
@@ -23,7 +23,7 @@ void callback_rt_awake(struct callback *cb, bool awake)
         rtrcu_self.rt_awake_cpu = 0;
 }
 
-/* Near: one more callback, at their usual cost, would run past it. */
+/* Would one more callback, at the usual cost, exceed the owner's deadline? */
 static bool deadline_is_near(const struct reader_record *record)
 {
     int64_t cost_ns = rtrcu_load_relaxed(&callback_slot(record)->queue.cost_ns);
@@ -62,7 +62,7 @@ static void owner_budget(struct callback *cb, struct reader_record *record, int6
     budget->must_stop = config->krcud_when == RTRCU_KRCUD_WHEN_ALWAYS ? always_waits : callback_rt_waits;
 }
 
-/* A refill between the load and the store is lost: the owner runs less, no harm. */
+/* If a refill between the load and the store is lost, the owner only runs fewer callbacks. */
 static void owner_done(struct callback *cb, struct reader_record *record, const struct callback_run *run, bool left)
 {
     struct callback_slot *slot = callback_slot(record);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Policy throttle: maxbatch callbacks a pass, then plugticks ticks of rest; 0 ticks: the next pass may follow at once
- * (2004).
+/* Policy throttle: maxbatch callbacks per pass, then a pause of plugticks ticks; 0 ticks: the next pass may follow
+ * immediately (2004).
  *
- * Ready callbacks wait apart from those whose grace period is not over, so a rest delays nothing else.  Its known
- * failing is a flood that brings more than maxbatch every plugticks; the adaptive limits lift maxbatch then.
+ * Ready callbacks wait separately from those whose grace period is not over, so a pause delays nothing else.  Its known
+ * weakness is a flood of more than maxbatch callbacks per plugticks; the adaptive limits raise maxbatch then.
  * tested by: test/unit/callback/policy.cc
  */
 #include "callback/callback.h"

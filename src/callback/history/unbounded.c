@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Policy unbounded: the owner invokes everything that is ready without a break, as RCU did in 2003.  For comparison.
+/* Policy unbounded: the owner invokes all ready callbacks without a break, as RCU did in 2003.  For comparison.
  *
  * tested by: test/unit/callback/policy.cc
  */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Driver ltimer: looks once a tick, batches everything, and does not tick while there is nothing to do (2002).
+/* Driver ltimer: polls once per tick, batches everything, and does not tick while there is nothing to do (2002).
  *
- * The least work for the most callbacks: no spinning, and however many ask, one grace period a tick.  A caller of
- * synchronize_rcu() still turns the crank itself.
+ * The least work for the most callbacks: no spinning, and one grace period per tick for any number of requests.  A
+ * caller
+ * of synchronize_rcu() still advances the grace period itself.
  * tested by: test/api/drivers.cc
  */
 #include "driver/driver.h"
 
-/* Sleep out the tick; nobody hurries us. */
+/* Sleep to the end of the tick; no wake-up shortens it. */
 static void wait_for_tick(struct driver *driver, int64_t *next_ns)
 {
     int64_t now = plat_clock_now();
@@ -23,7 +24,7 @@ static void body(struct driver *driver)
     static const struct turn_options options = {.never_spins = true, .serve = driver_serve_meanwhile};
     int64_t next_ns = 0;
 
-    for (;;) { /* for the life of the process */
+    while (work_goes_on(driver->work)) {
         uint32_t event = work_thread_event(driver->thread);
         bool ready = driver_pass(driver, &options);
         if (ready || driver_anything_new(driver))

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Driver sched: no thread at all; the program's own quiescent states do the work, a step at a time (2002): those of
- * rcu_quiescent_state(), rcu_process_callbacks() and going offline, by any thread but deadline threads.  The end of a
- * section is none of them: an unlock takes no lock and makes no grace period.
+/* Driver sched: has no thread; the program's own quiescent states do the work, one step each (2002).  They are
+ * rcu_quiescent_state(), rcu_process_callbacks() and going offline, in any thread but deadline threads.  The end of a
+ * section is none of them: an unlock takes no lock and advances no grace period.
  *
- * A quiescent-state thread that queues a callback or asks for a grace period sets its own special flag; so at its next
- * quiescent state it takes one step of a grace period, if the crank is free, and sets the flag again until nothing is
- * left to do.  A thread that leaves or goes offline sets the flags of the others; one that comes online looks whether
- * anything is left.  Threads of the other discipline take their step when they call one of the three.  The first two of
- * the three also run callbacks of threads that have gone, for a share of the call's time.
- * Callers of synchronize_rcu() and rcu_barrier() do all of it themselves.
+ * A quiescent-state thread that queues a callback or requests a grace period sets its own special flag.  At its next
+ * quiescent state it takes one step of a grace period, if the gp lock is free, and sets the flag again while work is
+ * left.  A thread that exits or goes offline sets the flags of the others; a thread that comes online checks for work.
+ * Threads of the other discipline take their step when they call one of the three functions.  The first two functions
+ * also run callbacks of exited threads, for a share of the call's time.
+ * Callers of synchronize_rcu() and rcu_barrier() do all of the work themselves.
  * tested by: test/api/drivers.cc
  */
 #include "driver/driver.h"
 
-/* A thread that leaves looks so often at the flags that it has set.  One that was clear each time was not swallowed so
- * often, but taken by a thread that comes by itself. */
+/* How often a departing thread checks the flags that it has set.  A flag that was clear each time was not lost to
+ * concurrent updates: its thread took it. */
 #define LOOKS 8
 
 static void notify(struct driver *driver)
@@ -24,7 +24,7 @@ static void notify(struct driver *driver)
         reader_arm_self();
 }
 
-/* True: a flag is set that was not. */
+/* Set the flag of each online quiescent-state thread.  True: one of the flags was clear. */
 static bool arm_online(struct reader_registry *registry)
 {
     bool armed = false;
@@ -40,9 +40,9 @@ static bool arm_online(struct reader_registry *registry)
     return armed;
 }
 
-/* Set the flags of the other online quiescent-state threads: one of them goes on.  A section that one enters or leaves
- * meanwhile may swallow a flag, this or one that was set before, and nobody else would come to set it again: so the
- * calling thread looks again behind a heavy fence.  Full fences swallow none. */
+/* Set the flags of the other online quiescent-state threads, so that one of them continues.  A thread that enters or
+ * ends a section meanwhile may clear a flag by its update, and no other thread would set it again, so check again after
+ * a heavy fence.  With full fences no flag is lost. */
 static void leave(struct driver *driver)
 {
     struct reader_registry *registry = driver->registry;
@@ -54,11 +54,11 @@ static void leave(struct driver *driver)
         if (reader_fences_are_full(registry) || plat_fence_heavy() != 0)
             return;
         if (!arm_online(registry))
-            return; /* all have kept it */
+            return; /* all have kept the flag */
     }
 }
 
-/* A thread that left set the flags of those that were online then; there may have been none. */
+/* A thread that left has set the flags of threads that were online then, perhaps of none. */
 static void online(struct driver *driver)
 {
     if (driver_work_is_left(driver))

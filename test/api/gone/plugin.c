@@ -3,7 +3,7 @@
  */
 #include <rtrcu/rcu.h>
 
-extern int gone_runs; /* the program's */
+extern int gone_runs; /* defined by the program */
 
 void gone_call(struct rcu_head *head);
 void gone_retire(void *object);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The same as a C++20 coroutine, whose frame moves from thread to thread.
- */
+/* The code of fiber.c as a C++20 coroutine, whose frame moves from thread to thread. */
 #include "coroutine.h"
 
 namespace test

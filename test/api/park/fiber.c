@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The fiber's code: everything inlined into one function, so that a compiler that may keep an address does.
- */
+/* The fiber's code in one function, so that a compiler that keeps the thread's address across the park is detected. */
 #include "park.h"
 
 #include <rtrcu/rcu.h>
@@ -22,7 +21,7 @@ void park_body(void (*park)(void), struct park_seen *seen)
 void park_body_broken(void (*park)(void))
 {
     uint32_t *word = &rtrcu_self.word;
-    __asm__("" : "+r"(word)); /* from here on an address like any other */
+    __asm__("" : "+r"(word)); /* hides from the compiler how the address was computed */
     *word = *word + 1;
     park();
     *word = *word - 1;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a compiler must refuse, a case each; without any it must take the file, as C and as C++.
- */
+/* Misuses that a compiler must refuse, one per case.  Without a case the file must compile, as C and as C++. */
 #include <rtrcu/list.h>
 #include <rtrcu/rcu.h>
 

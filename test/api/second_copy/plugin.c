@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A plugin that uses the library: one source, linked statically, statically again under another name, and shared.
- */
+/* A plugin that uses the library: one source, linked with the static library, with it again under another name, and
+ * with the shared one. */
 #include <rtrcu/rcu.h>
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ int plugin_work(void)
     rcu_read_unlock();
     synchronize_rcu();
     struct rcu_head *head = malloc(sizeof(*head));
-    call_rcu(head, (rcu_callback_t)free); /* makes threads */
+    call_rcu(head, (rcu_callback_t)free); /* creates threads of the library */
     rcu_barrier();
     return inside ? 0 : 1;
 }

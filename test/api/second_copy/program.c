@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program that loads the plugins named by its arguments; with USE_LIBRARY it uses the shared library itself.
- * "unload" unloads the plugin before it, behind which a thread that used it exits and the process forks.
+ * "unload" unloads the plugin before it, after which a thread that used it exits and the process forks.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A plugin whose constructor waits for a grace period: the loader's lock is held meanwhile.
- */
+/* A plugin whose constructor waits for a grace period, while the loader's lock is held. */
 #include <rtrcu/rcu.h>
 
 void stall_in_constructor(void);

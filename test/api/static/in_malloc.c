@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A static program in which a signal handler that interrupts malloc() makes a mistake: the message, with its stack,
- * allocates nothing.  An unwinder would: it sorts the frames that every static program registers.
+/*
+ * A static program whose signal handler interrupts malloc() and misuses the library: the message, with its stack, is
+ * printed without an allocation.  An unwinder would allocate, to sort the frames that every static program registers.
  */
 #include <malloc.h>
 #include <signal.h>
@@ -18,7 +19,7 @@ static char memory[1 << 20] __attribute__((aligned(16)));
 static size_t used;
 static volatile sig_atomic_t armed, inside, handled;
 
-/* The allocator of this program: one that is entered a second time would wait for its own lock. */
+/* The allocator of this program: entered a second time by the same thread, it would wait for its own lock. */
 void *malloc(size_t size)
 {
     size_t at = used;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Callbacks throw in rcu_barrier(), which runs them itself, and in a call of their owner; either catches, and all goes
- * on.
- */
+/* Program whose callbacks throw in rcu_barrier(), which runs them, and in a call of their owner.  It catches the
+ * exceptions, and the library continues to work. */
 #include <cstdio>
 #include <initializer_list>
 #include <unistd.h>
@@ -25,7 +24,7 @@ void head_throws(rcu_head *)
     throw 42;
 }
 
-/* @call until it has thrown so often. */
+/* Repeat @call until it has thrown @times times. */
 bool throws_in(void (*call)(), int times)
 {
     for (int before = runs; runs < before + times;) {

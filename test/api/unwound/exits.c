@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program in C, driver sched: a callback that rcu_barrier() runs ends its thread; the next rcu_barrier() returns.
- */
+/* A program in C with the driver sched: a callback that rcu_barrier() runs ends its thread; the next rcu_barrier()
+ * returns. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ int main(void)
     config.driver = RTRCU_DRIVER_SCHED;
     if (rtrcu_configure(&config) != 0)
         return 2;
-    alarm(60); /* a hang is a failure */
+    alarm(60); /* turns a hang into a failure */
     if (pthread_create(&thread, NULL, waits, NULL) != 0)
         return 2;
     pthread_join(thread, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program around what is a plugin otherwise.
- */
+/* A program that calls the code that is otherwise a plugin. */
 int plugin_work(void);
 
 int main(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A callback throws in a call of its owner, who catches; a plugin of a program in C, or part of a program that brings
- * an unwinder of its own.
- */
+/* A callback that throws in a call of its owner, which catches: in a plugin of a C program, or in a program with an
+ * unwinder of its own. */
 #include <atomic>
 #include <chrono>
 
@@ -38,7 +37,7 @@ bool caught()
 
 } // namespace
 
-/* 0: the exception came here, and the queue works on. */
+/* Returns 0 if the exception arrived here and the queue still works. */
 extern "C" int plugin_work(void)
 {
     struct rtrcu_config config;

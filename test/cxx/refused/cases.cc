@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Misuses of the C++ headers, a case each: with CASE_X defined the file must not compile, and the compiler's answer
-// must contain what stands behind "says:", if anything does.
+// Misuses of the C++ headers, one per case: with CASE_X defined the file must not compile, and the compiler's message
+// must contain the words after "says:", if there are any.
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -317,7 +317,7 @@ void case_(Config *config)
 }
 #endif
 
-// ---- pointers that are published ----
+// ---- published pointers ----
 
 #ifdef CASE_POINTER_ATOMIC_INT
 std::atomic<int> number;

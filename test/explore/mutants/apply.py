@@ -5,7 +5,7 @@
 The format is that of the torture mutants (test/torture/make_mutant.py), with keys of the explorer:
 
     found: SCENARIO MEMORY STRATEGY SCHEDULES     the explorer must find the fault there within so many schedules
-    missed: SCENARIO MEMORY STRATEGY SCHEDULES    and must not there
+    missed: SCENARIO MEMORY STRATEGY SCHEDULES    and must not find it there
     layout: two_words                             the reader word of aarch64
 """
 
@@ -15,8 +15,6 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "torture"))
 import make_mutant  # noqa: E402
-
-make_mutant.KEYS |= {"found", "missed", "layout"}
 
 
 def main(arguments):

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Adopted flavours: readers whose word and protocol are the program's, compiled into it.
-//
-// Its locks and unlocks are those of this library's own headers in liburcu's place, which do what liburcu's ABI
-// prescribes: the word takes the generation with it, the fence is light where the other side has membarrier(), and who
-// leaves looks at the futex.  Their relaxed stores are taken for releases, which x86 makes of them; what another
-// machine does with them, and the grace period's last fence against it, is for test/litmus/arm/.
+// Flavours of liburcu that a program adopts: its readers' word and protocol are compiled into the program.
+// The locks and unlocks are those of this library's headers that replace liburcu's.  They do what liburcu's ABI
+// prescribes: the word takes a copy of the generation, the fence is light if the updater has membarrier(), and a reader
+// that leaves checks the futex.  Their relaxed stores are treated as releases, which they are on x86. test/litmus/arm/
+// covers their effect on other machines, and their pairing with the grace period's last fence.
 #include "scenarios/common.h"
 
 #pragma push_macro("rtrcu_store_relaxed")
@@ -100,8 +99,8 @@ void begin(uint32_t kind)
 
 void idle()
 {
-    sim::expect(!seq_is_running(adopted->seq), "no grace period is under way at the end");
-    sim::expect(adopted->gp_lock.word == 0 && adopted->words_lock.word == 0, "nobody holds a lock at the end");
+    sim::expect(!seq_is_running(adopted->seq), "no grace period is in progress at the end");
+    sim::expect(adopted->gp_lock.word == 0 && adopted->words_lock.word == 0, "no thread holds a lock at the end");
 }
 
 void invariants()
@@ -109,7 +108,7 @@ void invariants()
     check_invariants();
 }
 
-// ---- one reader with short sections, and grace periods one behind the other ----
+// ---- one reader with short sections, and successive grace periods ----
 
 void publish_setup()
 {
@@ -125,7 +124,7 @@ void full_setup()
     sim::thread("updater", replace_thrice);
 }
 
-// ---- two updaters, who share the crank ----
+// ---- two updaters, which share the gp lock ----
 
 void two_setup()
 {
@@ -137,7 +136,7 @@ void two_setup()
     sim::as_thread(sim::thread("second", replace_and_wait_adopted), join);
 }
 
-// ---- a reader sleeps between the load of the generation and its store, for as many grace periods as there are ----
+// ---- a reader is stopped between its load of the generation and its store, for all of the grace periods ----
 
 void read_stale()
 {
@@ -155,7 +154,7 @@ void stale_setup()
     sim::thread("updater", replace_thrice);
 }
 
-// ---- the reader comes back at once, and stays: a grace period does not wait for sections that began behind it ----
+// ---- the reader starts a new section immediately, and stays: a grace period does not wait for later sections ----
 
 bool stepped_or_done()
 {
@@ -184,7 +183,7 @@ void come_back_setup()
     sim::thread("updater", replace_and_wait_adopted);
 }
 
-// ---- nobody but the reader ends the sleep ----
+// ---- only the reader ends the sleep ----
 
 void sleep_beside(uint32_t kind)
 {
@@ -205,7 +204,7 @@ void full_sleep_setup()
     sleep_beside(RTRCU_ADOPT_MB);
 }
 
-// ---- readers who come and go ----
+// ---- readers that register and exit ----
 
 void register_setup()
 {
@@ -265,7 +264,7 @@ void qsbr_setup()
     sim::as_thread(sim::thread("updater", wait_online), join);
 }
 
-// ---- who comes online is seen, or sees what was unlinked ----
+// ---- a reader that comes online is seen, or sees that the object was unlinked ----
 
 void read_online_thrice()
 {
@@ -300,7 +299,7 @@ void refused_setup()
     sim::event("membarrier is refused from now on", refuse_membarrier);
 }
 
-// Readers fence lightly until they are told, and the visit that lets them see it is refused for a while.
+// Readers fence lightly until they are notified.  The visit that shows it to them is refused for a while.
 void allow_visit()
 {
     sim::refuse_fences(true, false);
@@ -345,7 +344,7 @@ void call_and_stay()
     sim::until(two_invoked);
 }
 
-// Nobody is in a hurry: whoever finds the server asleep must wake it, for its sleep has no timeout.
+// No timeout: a thread that finds the server asleep must wake it.
 void wake_setup()
 {
     begin(RTRCU_ADOPT_MEMB);
@@ -354,7 +353,7 @@ void wake_setup()
     sim::thread("second", call_and_stay);
 }
 
-// ---- a handle is freed with a callback of its own, beside a barrier ----
+// ---- a handle is freed with a callback of its own queued, while a barrier runs ----
 
 uint32_t handle_has_one;
 
@@ -387,7 +386,7 @@ void free_setup()
     sim::thread("barrier", wait_for_handle);
 }
 
-// ---- without memory to note it in, who defers waits itself ----
+// ---- without memory to store the function, the deferring thread itself waits ----
 
 struct object *spare;
 
@@ -418,7 +417,7 @@ void defer_setup()
     sim::thread("updater", defer_old);
 }
 
-// ---- a fork's handlers beside a server: no timeout ends the forker's wait for who is inside a callback ----
+// ---- the fork handlers beside a server: no timeout ends the forking thread's wait for a running callback ----
 
 uint32_t inside;
 
@@ -442,7 +441,7 @@ void pause_and_resume()
 {
     urcu_pause(&rtrcu_domain.urcu);
     for (int i = 0; i < 3; i++) {
-        sim::expect(rtrcu_load_relaxed(&inside) == 0, "nobody is inside a callback while another thread forks");
+        sim::expect(rtrcu_load_relaxed(&inside) == 0, "no thread is inside a callback while another thread forks");
         sim::step();
     }
     urcu_resume(&rtrcu_domain.urcu);
@@ -494,7 +493,7 @@ const sim::Scenario kAdoptedFree = {
 const sim::Scenario kAdoptedWake = {
     "adopted-wake", "two callbacks and a server that sleeps", wake_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedDefer = {
-    "adopted-defer", "memory may be refused to who defers", defer_setup, nullptr, invariants, 12000};
+    "adopted-defer", "memory may be refused to the deferring thread", defer_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedPause = {
     "adopted-pause", "a fork's handlers beside a callback", pause_setup, nullptr, invariants, 12000};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Forks beside the servers of an adopted flavour.
+// Forks while the servers of an adopted flavour run.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -57,7 +57,7 @@ bool handle_has_it()
     return rtrcu_load_acquire(&handle_has_one) != 0;
 }
 
-// ---- a fork beside a barrier, whose caller is not in the child ----
+// ---- a fork during a barrier whose caller does not exist in the child ----
 
 void fork_and_wait_for_all()
 {
@@ -65,7 +65,7 @@ void fork_and_wait_for_all()
     urcu_fork_ends(adopted, true);
     urcu_call(adopted, &make_object()->head, free_callback);
     urcu_barrier(adopted);
-    sim::expect(invoked >= 1, "what the child queues is invoked behind what it has from its parent");
+    sim::expect(invoked >= 1, "the child's own callbacks are invoked after those from its parent");
 }
 
 void fork_setup()
@@ -81,13 +81,13 @@ void fork_and_wait_for_handle()
     sim::fork();
     urcu_fork_ends(adopted, true);
     urcu_barrier(adopted);
-    sim::expect(invoked == 1, "a server's callbacks run in the child, where nobody frees it any more");
+    sim::expect(invoked == 1, "a server's callbacks run in the child, where no thread frees it any more");
 }
 
 void fork_free_setup()
 {
     begin();
-    sim::no_timeouts(); // one that ends the forker's wait loses the callback under way
+    sim::no_timeouts(); // a timeout that ended the forking thread's wait would lose the running callback
     handle_has_one = 0;
     sim::thread("updater", call_and_free_handle);
     sim::thread("forker", fork_and_wait_for_handle);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Threads that sleep in the library while no heavy fence is to be had: nobody waits for them to acknowledge, and what
-// their handlers read meanwhile is protected.
+// Threads that sleep in the library while no heavy fence is available: no thread waits for their acknowledgment, and
+// objects that their handlers read meanwhile are protected.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -26,7 +26,7 @@ void begin()
     shared = make_object();
 }
 
-// Each is a reader for the other, and one of them sleeps until the other's grace period ends.
+// Each thread is a reader for the other, and one of them sleeps until the other's grace period ends.
 void waiters_setup()
 {
     begin();
@@ -48,7 +48,7 @@ void queue_and_wait()
     only_barrier();
 }
 
-// As before, and one of them sleeps for the other's barrier.
+// As before, but one of them sleeps for the other's barrier.
 void barriers_setup()
 {
     begin();
@@ -58,7 +58,7 @@ void barriers_setup()
     sim::as_thread(sim::thread("second", only_barrier), register_reader);
 }
 
-// A handler of the one that sleeps reads, while the other relies on its being away.
+// A handler of the sleeping thread reads while the other thread relies on its being asleep.
 void handler_setup()
 {
     begin();
@@ -76,8 +76,8 @@ void only_expedited()
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
 
-// Who waits for an expedited grace period that is still to begin sleeps without end; the one who begins it has only
-// acknowledgements to go by.
+// A waiter for an expedited grace period that has not begun sleeps without a timeout.  The thread that begins it can
+// only rely on acknowledgments.
 void expedited_setup()
 {
     begin();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Boosting: a booster sleeps on a word that is locked on the reader's behalf.
+// Boosting: a booster sleeps on a word that it locks on the reader's behalf.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -8,16 +8,16 @@ namespace scenarios
 namespace
 {
 
-const struct reader_record *boosted; // of the reader, once it is inside
+const struct reader_record *boosted; // the reader's record, once it is inside
 
-// The workers run at real-time priority, and boost.
+// The workers boost, at a real-time priority.
 struct rtrcu_config *begin(uint32_t early_timeouts)
 {
     struct rtrcu_config *config = configure();
     shared = make_object();
     config->kthread_prio = 50;
     config->boost = 1;
-    sim::early_timeouts(early_timeouts); // late ones too: the crank retries at its tick
+    sim::early_timeouts(early_timeouts); // late timeouts too: the advancing thread retries at its tick
     return config;
 }
 
@@ -40,7 +40,7 @@ void lock_until_boosted()
     sim::until(is_boosted);
 }
 
-// A booster that sleeps on the word of a reader that has left wakes by its timeout alone.
+// Only its timeout would wake a booster that sleeps on the word of a reader that has left.
 void expect_no_timeout()
 {
     sim::expect(rtrcu_load_relaxed(&rtrcu_domain.drive.turn.boost_ns_max) < 1000000,
@@ -68,7 +68,6 @@ void boost_setup()
     sim::thread("updater", exchange_and_expedite);
 }
 
-// The reader's thread exits inside its section.
 void expedite_and_see()
 {
     exchange_and_expedite();
@@ -90,7 +89,7 @@ bool helpers_are_there()
            rtrcu_load_acquire(&drive->work.worker[WORK_WORKER_NUDGE].thread_id) != 0;
 }
 
-// No crank has asked this reader when the caller boosts it, and each update of its word may lose the flag.
+// No grace period has set this reader's flag when the caller boosts it, and each update of its word may lose the flag.
 void nest_and_give_back()
 {
     sim::until(helpers_are_there);
@@ -176,7 +175,7 @@ void boost_twice_setup()
     sim::thread("updater", expedite_twice);
 }
 
-// A reader that stays inside until its share is used up; the grace period waits for it.
+// A reader that stays inside until its share of boosting is used up.  The grace period waits for it.
 bool has_waited;
 
 bool share_is_used()
@@ -201,7 +200,7 @@ void read_past_share()
 
 void share_used_setup()
 {
-    begin(12); // the booster rests while the reader runs
+    begin(12); // the booster pauses while the reader runs
     has_waited = false;
     sim::as_thread(sim::thread("reader", read_past_share), register_reader);
     sim::thread("updater", wait_and_say);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Callbacks on their whole way: queue, driver, daemon, barrier.
+// Callbacks from end to end: queue, driver, daemon, barrier.
 #include <stdlib.h>
 
 #include "scenarios/common.h"
@@ -49,7 +49,7 @@ void call_setup()
     sim::as_thread(sim::thread("updater", call_one), register_and_start_driver);
 }
 
-// ---- two threads of one leaf queue, and each relies on what the other has said of it ----
+// ---- two threads of one leaf queue, and each relies on the mark that the other has set ----
 
 void call_from_first()
 {
@@ -73,7 +73,7 @@ void call_two_setup()
     sim::as_thread(sim::thread("second", call_from_second), register_reader);
 }
 
-// ---- a signal handler queues too, between exchange and link perhaps ----
+// ---- a signal handler queues too, possibly between exchange and link ----
 
 void call_two()
 {
@@ -97,7 +97,7 @@ void signal_setup()
     sim::signal(caller, handler_call);
 }
 
-// ---- the thread ends, its callbacks do not ----
+// ---- the thread exits, and its callbacks remain ----
 
 void call_and_leave()
 {
@@ -122,7 +122,7 @@ void leave_setup()
 // ---- rcu_barrier() against a callback that queues itself again ----
 
 uint32_t rounds;
-bool has_run; // written in the first round only
+bool has_run; // written only in the first round
 
 void requeue(struct rcu_head *head)
 {
@@ -194,7 +194,7 @@ void free_setup()
     sim::as_thread(sim::thread("updater", free_two), register_reader);
 }
 
-// ---- rcu_retire(): frees stand among functions in the same blocks, in two of them ----
+// ---- rcu_retire(): frees between functions in the same two blocks ----
 
 void free_retired(void *object)
 {
@@ -209,7 +209,7 @@ void retire_three()
     bool noted = rcu_retire(old, free_retired) == 0;
     rcu_free(replace_object());
     noted &= rcu_retire(replace_object(), free_retired) == 0;
-    sim::expect(noted, "there is memory to note them in");
+    sim::expect(noted, "there is memory to record them in");
     rcu_barrier();
     sim::expect(invoked == 2, "each function was called");
 }
@@ -221,7 +221,7 @@ void retire_setup()
     sim::as_thread(sim::thread("updater", retire_three), register_reader);
 }
 
-// ---- no memory for another block: what stands in the full one is not forgotten ----
+// ---- no memory for another block: the pointers in the full one are not lost ----
 
 int noted_objects, called_objects;
 
@@ -235,12 +235,12 @@ void retire_while_refused()
     for (int i = 0; i < 3; i++)
         noted_objects += rcu_retire(nullptr, count_called) == 0;
     rcu_barrier();
-    sim::expect(called_objects == noted_objects, "rcu_barrier() returns behind those that were noted");
+    sim::expect(called_objects == noted_objects, "rcu_barrier() returns after the objects that were recorded");
 }
 
 void expect_nothing_kept()
 {
-    sim::expect(sim::live_allocations() == 1 && sim::live_pages() == 0, "memory for notes is given back");
+    sim::expect(sim::live_allocations() == 1 && sim::live_pages() == 0, "memory for recorded objects is freed");
 }
 
 void retire_refused_setup()
@@ -251,7 +251,7 @@ void retire_refused_setup()
     sim::as_thread(sim::thread("updater", retire_while_refused), register_reader);
 }
 
-// ---- the same on a thread without a record, whose notes stand alone ----
+// ---- the same on a thread without a record, whose objects are recorded separately ----
 
 void retire_alone_setup()
 {
@@ -261,7 +261,7 @@ void retire_alone_setup()
     sim::thread("updater", retire_while_refused);
 }
 
-// ---- what could not be noted has marked the queue: the driver, whose sleep has no timeout, is woken all the same ----
+// ---- objects that could not be recorded mark the queue: the driver, whose sleep has no timeout, is still woken ----
 
 bool all_noted_are_called()
 {
@@ -283,7 +283,7 @@ void retire_again_setup()
     sim::as_thread(sim::thread("updater", retire_and_stay), register_and_start_driver);
 }
 
-// ---- rcu_barrier() for pointers that another thread has given to rcu_free(), with a full block behind them ----
+// ---- rcu_barrier() for pointers that another thread has passed to rcu_free(), with a full block after them ----
 
 struct object *given[4];
 
@@ -300,7 +300,7 @@ void barrier_for_the_first()
 {
     bool expected = rtrcu_load_acquire(&has_queued);
     rcu_barrier();
-    sim::expect(!expected || sim::is_freed(given[0]), "rcu_barrier() returns behind the frees asked for before it");
+    sim::expect(!expected || sim::is_freed(given[0]), "rcu_barrier() returns after the frees requested before it");
 }
 
 void free_barrier_setup()
@@ -313,7 +313,7 @@ void free_barrier_setup()
     sim::as_thread(sim::thread("barrier", barrier_for_the_first), register_reader);
 }
 
-// ---- a callback runs when a grace period has passed since it was queued, whoever turned the crank ----
+// ---- a callback runs when a grace period has passed since it was queued, whichever thread advanced it ----
 
 void expect_reached(uint64_t cookie)
 {
@@ -356,7 +356,7 @@ void cookies_finish()
     expect_nothing_left();
 }
 
-// ---- in a hurry: the driver paces itself, and must hear of it ----
+// ---- an expedited request: the driver paces itself, and must be notified ----
 
 uint64_t polled;
 
@@ -402,7 +402,7 @@ void inline_setup()
     sim::as_thread(sim::thread("reader", read_once), register_reader);
 }
 
-// ---- what becomes ready while a daemon gives the queue back, which the owner has emptied ----
+// ---- callbacks become ready while a daemon releases the queue, which the owner has emptied ----
 
 void run_own_and_call_again()
 {
@@ -421,15 +421,15 @@ void give_back_setup()
     begin();
     sim::no_timeouts();
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
-    (void)tally_raise(&rtrcu_domain.cb.barriers); // daemons take part
+    (void)tally_raise(&rtrcu_domain.cb.barriers); // makes daemons take part
     queued[0] = make_object();
     queued[1] = make_object();
     sim::as_thread(sim::thread("owner", run_own_and_call_again), register_and_start_driver);
 }
 
-// ---- a daemon comes while the owner has the claim, and the owner leaves it the rest ----
+// ---- a daemon tries the queue while the owner has the claim, and the owner leaves it the rest ----
 
-// Two are ready, and on the daemon's list.
+// Two callbacks are ready, and the queue is on the daemon's list.
 void fill_and_start_driver()
 {
     register_and_start_driver();
@@ -452,13 +452,13 @@ void claimed_setup()
     sim::no_timeouts();
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
     rtrcu_domain.config.first.blimit = 1;
-    (void)tally_raise(&rtrcu_domain.cb.barriers); // daemons take part
+    (void)tally_raise(&rtrcu_domain.cb.barriers); // makes daemons take part
     queued[0] = make_object();
     queued[1] = make_object();
     sim::as_thread(sim::thread("owner", run_one_and_rest), fill_and_start_driver);
 }
 
-// ---- a callback that throws has returned, for who waits for it ----
+// ---- a callback that throws counts as returned for a thread that waits for it ----
 
 int thrown;
 
@@ -493,10 +493,10 @@ bool has_thrown()
 
 void look_for_thrown()
 {
-    sim::until(has_thrown); // orders nothing
+    sim::until(has_thrown); // without an ordering
     for (int i = 0; i < 10; i++) {
         if (callback_barrier_reached(&rtrcu_domain.cb)) {
-            sim::expect(thrown == 1, "what a callback did before it threw is seen by who waited for it");
+            sim::expect(thrown == 1, "the waiter sees the effects of a callback from before it threw");
             return;
         }
     }
@@ -545,13 +545,13 @@ const sim::Scenario kRetireRefused = {"retire-refused",     "rcu_retire() where 
 const sim::Scenario kRetireAlone = {"retire-alone",     "the same on a thread that can have no record",
                                     retire_alone_setup, expect_nothing_kept,
                                     check_invariants,   8000};
-const sim::Scenario kRetireAgain = {"retire-again",     "the same, and nobody but the driver serves what was noted",
+const sim::Scenario kRetireAgain = {"retire-again",     "the same, and only the driver serves the stored objects",
                                     retire_again_setup, nullptr,
                                     check_invariants,   8000};
 const sim::Scenario kInline = {
     "inline", "the owner invokes at its quiescent states", inline_setup, nullptr, check_invariants, 8000};
 
-const sim::Scenario kCallCookies = {"call-cookies",   "a callback runs behind its cookie, beside another crank",
+const sim::Scenario kCallCookies = {"call-cookies",   "a callback runs after its cookie, beside another gp lock",
                                     cookies_setup,    cookies_finish,
                                     check_invariants, 8000};
 const sim::Scenario kGiveBack = {"give-back",      "what becomes ready while a daemon gives the queue back",

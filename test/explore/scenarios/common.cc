@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the scenarios share.
+// Helpers of the scenarios.
 #include "scenarios/common.h"
 
 #include <stdlib.h>
@@ -14,18 +14,18 @@ int invoked;
 void prepare_domain()
 {
     api_init();
-    // Two slices: with what ships nobody would use up his share in a schedule.
+    // Two slices: within a schedule no reader would reach the default limit.
     rtrcu_domain.drive.turn.boost_limit_ns = 2000000;
-    // The set of queued heads finds misuse, and would only add steps.
+    // The set of queued heads only finds misuse, and would add steps.
     rtrcu_domain.cb.tracks_heads = false;
     struct reader_registry *registry = &rtrcu_domain.registry;
     uint32_t used = registry->leaf[0]->used;
     registry->leaf[0]->used = UINT32_MAX;
-    (void)reader_slot_take(registry); // grows
+    (void)reader_slot_take(registry); // grows the registry
     registry->leaf[0]->used = used;
     registry->leaf[1]->used = 0;
     registry->leaf_count = 1;
-    /* The kinds count apart, so that a number of the one in the place of the other's shows. */
+    /* The two kinds have different sequence numbers, so that a number used for the wrong kind is detected. */
     struct gp_machine *expedited = &rtrcu_domain.gp.machine[GP_EXPEDITED];
     expedited->seq = expedited->needed = expedited->seq + 5 * SEQ_STEP;
 }
@@ -183,7 +183,7 @@ void expect_nothing_left()
     sim::expect(sim::live_allocations() == 1, "after rcu_barrier() nothing is left but the object in use");
 }
 
-// Whoever was early to raise a count, and found that another had, has taken that back.
+// A thread that raised a count, and found that another had raised it before, has lowered it again.
 static void expect_counts()
 {
     const struct reader_registry *registry = &rtrcu_domain.registry;
@@ -202,19 +202,19 @@ void expect_idle()
     const struct gp *gp = &rtrcu_domain.gp;
     for (int kind = 0; kind < GP_KINDS; kind++) {
         const struct gp_machine *machine = &gp->machine[kind];
-        sim::expect(!seq_is_running(machine->seq), "no grace period is under way at the end");
-        sim::expect(machine->gp_lock.word == 0, "nobody holds a crank at the end");
+        sim::expect(!seq_is_running(machine->seq), "no grace period is in progress at the end");
+        sim::expect(machine->gp_lock.word == 0, "no thread holds a gp lock at the end");
         sim::expect(tally_read(&rtrcu_domain.drive.turn.gp_state[kind].sleeping) == 0,
-                    "nobody counts as asleep over a crank at the end");
+                    "no thread counts as asleep over a gp lock at the end");
     }
     for (uint32_t i = 0; i < rtrcu_domain.registry.leaf_count; i++)
-        sim::expect(rtrcu_domain.registry.leaf[i]->lock.word == 0, "nobody holds a leaf at the end");
+        sim::expect(rtrcu_domain.registry.leaf[i]->lock.word == 0, "no thread holds a leaf at the end");
     sim::expect(rtrcu_domain.registry.anonymous == 0, "no reader without a record is left at the end");
 }
 
 void check_invariants()
 {
-    static const uint32_t slots[] = {0, 1, 2, 3, 31}; // those that scenarios have
+    static const uint32_t slots[] = {0, 1, 2, 3, 31}; // the slots that scenarios use
     struct reader_registry *registry = &rtrcu_domain.registry;
     for (uint32_t i = 0; i < registry->leaf_count; i++) {
         struct reader_leaf *leaf = registry->leaf[i];

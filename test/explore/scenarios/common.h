@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the scenarios share: the start of a domain, an object that readers use and updaters replace, checks.
+// Helpers of the scenarios: the start of a domain, an object that readers use and updaters replace, checks.
 #pragma once
 
 extern "C" {
@@ -11,57 +11,58 @@ extern "C" {
 namespace scenarios
 {
 
-// Once, before any schedule: the domain with a second leaf, which is in use only where a scenario says so.
+// Called once, before any schedule: prepares the domain with a second leaf, which is used only if a scenario requests
+// it.
 void prepare_domain();
 
-// The configuration that makes schedules short: no spinning, no stall reports, small batches.
+// Set the configuration that keeps schedules short: no spinning, no stall reports, small batches.
 struct rtrcu_config *configure();
-// Who moves grace periods and callbacks; before the first thread.
+// Choose the driver; to be called before the first thread.
 void use_driver(int32_t driver);
-// Register the calling thread (in sim::as_thread()).
+// Register the calling thread; for sim::as_thread().
 void register_reader();
 void register_and_start_driver();
 void register_qsbr();
 void register_deadline();
-// In the last slot of the first leaf.
+// Register it in the last slot of the first leaf.
 void register_in_last_slot();
 // Use both leaves, and register the calling thread in the second.
 void register_in_second_leaf();
 
-// What readers use: anybody who touches it after free() is caught.
+// An object that readers use: an access after free() is detected.
 struct object {
     struct rcu_head head;
     int value;
 };
 extern struct object *shared;
 struct object *make_object();
-// Look at the shared object twice, others in between.  Inside a section.
+// Inside a section: read the shared object twice, with a step of other threads in between.
 void use_object();
 // One whole section of a reader.
 void read_once();
-// The same by a thread that stays until the updaters have finished, so that its exit reports nothing for it.
+// The same for a thread that stays until the updaters have finished, so that its exit makes no report.
 void read_and_stay();
 void stay();
-// How many updaters stay() waits for.
+// The number of updaters that stay() waits for.
 extern uint32_t updaters;
-// Publish a new object; the old one.
+// Publish a new object; returns the old one.
 struct object *replace_object();
 void free_object(struct object *object);
-// A callback that frees its object, and how many have.
+// A callback that frees its object, and the number of these that have run.
 void free_callback(struct rcu_head *head);
 extern int invoked;
 // Publish, wait for a grace period, free.
 void replace_and_wait();
 void replace_twice();
-// The same beside other updaters, and by an expedited one.
+// The same with other updaters, and with an expedited grace period.
 void exchange_and_wait();
 void exchange_and_expedite();
 
-// Everything that was queued to be freed is freed.
+// Expect that all objects queued to be freed are freed.
 void expect_nothing_left();
-// No grace period is under way, nobody holds anything.
+// Expect that no grace period is in progress and no lock is held.
 void expect_idle();
-// The invariants of the rooms' headers that hold between any two steps.
+// Check the invariants of the rooms' headers that hold between any two steps.
 void check_invariants();
 
 } // namespace scenarios

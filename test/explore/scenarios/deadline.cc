@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Deadline threads and the driver: they wake it only while they are offline, and it looks once a tick while one is not.
+// Deadline threads and the driver: they wake it only while they are offline, and it polls once per tick while one is
+// online.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -59,7 +60,7 @@ void come_online_and_call()
     sim::until(two_invoked);
 }
 
-// One that stays online until it is waited for: the driver looks once a tick.
+// A deadline thread stays online until another thread waits for it: the driver polls once per tick.
 bool is_waited_for()
 {
     return invoked == 1 || gp_word_is_pending(gp_node_word(&rtrcu_domain.gp.level0[0], GP_NORMAL));
@@ -79,7 +80,7 @@ void come_online_and_stay()
     call_and_stay();
 }
 
-// The wait's end is where it comes online.
+// The thread comes online at the end of the wait.
 void wait_and_stay()
 {
     rcu_thread_online();
@@ -119,7 +120,7 @@ const sim::Scenario kOfflineCall = {
     check_invariants, 8000};
 const sim::Scenario kOnlineStay = {
     "online-stay", "a deadline thread comes online, and stays", stay_online_setup, nullptr, check_invariants, 8000};
-const sim::Scenario kOnlineWaited = {"online-waited",  "the same, behind a grace period that it waited for",
+const sim::Scenario kOnlineWaited = {"online-waited",  "the same, after a grace period that it waited for",
                                      waited_setup,     nullptr,
                                      check_invariants, 8000};
 const sim::Scenario kOnlineCall = {"online-call",    "a deadline thread comes online while the driver goes to sleep",

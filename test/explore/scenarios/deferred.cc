@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Rings of deferred functions: their owners, the default server, and threads that wait drain them in turns.
+// Rings of deferred functions, which their owners, the default server and waiting threads drain.
 #include "scenarios/common.h"
 
 #pragma push_macro("rtrcu_store_relaxed")
@@ -15,7 +15,7 @@ namespace
 {
 
 constexpr uint32_t kAsleep = UINT32_MAX;
-// A ring does not hold so many.
+// One more than a ring holds.
 constexpr uint32_t kRingAndOne = URCU_RING + 1;
 
 uint64_t generation;
@@ -85,7 +85,7 @@ void defer_old()
     urcu_defer(adopted, free_deferred, rtrcu_exchange(&shared, make_object()));
 }
 
-// ---- two threads, each with one more than its ring has room for ----
+// ---- two threads, each with one function more than its ring holds ----
 
 void defer_ring()
 {
@@ -99,7 +99,7 @@ bool rings_are_run()
     return have_run() == 2 * kRingAndOne;
 }
 
-// Nobody waits for the rest but the server, whose sleep has no timeout.
+// Only the server waits for the rest, and its sleep has no timeout.
 void defer_ring_and_stay()
 {
     defer_ring();
@@ -141,7 +141,7 @@ void barriers_setup()
     sim::thread("second", defer_and_wait);
 }
 
-// ---- a fork beside a thread that defers: its ring is the child's too ----
+// ---- a fork while a thread defers: the child has its ring too ----
 
 uint32_t deferred;
 
@@ -164,10 +164,10 @@ void fork_and_drain()
     uint32_t before = have_run();
     sim::fork();
     urcu_defer_barrier(adopted);
-    sim::expect(have_run() == 1, "what the parent had not run runs in the child, once");
+    sim::expect(have_run() == 1, "functions that the parent had not run run once in the child");
     defer_old();
     urcu_defer_barrier(adopted);
-    sim::expect(before <= 1 && have_run() == 2, "and so does what the child defers");
+    sim::expect(before <= 1 && have_run() == 2, "functions that the child defers run too");
 }
 
 void fork_setup()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// call_rcu_rt(): a callback runs at once, exactly when nobody else can read.
+// call_rcu_rt(): it runs a callback immediately if and only if no other thread can read.
 #include "scenarios/common.h"
 
 #include <rtrcu/task.h>
@@ -27,7 +27,7 @@ void call_direct()
     sim::until(is_invoked);
 }
 
-// ---- a thread registers, and reads, while the updater looks for others ----
+// ---- a thread registers and reads while the updater checks for other threads ----
 
 void newcomer_setup()
 {
@@ -36,7 +36,7 @@ void newcomer_setup()
     sim::thread("newcomer", read_once);
 }
 
-// ---- one leaves ----
+// ---- a thread exits ----
 
 void leaver_setup()
 {

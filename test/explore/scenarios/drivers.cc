@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The other drivers, each with one callback and a reader.
+// The drivers other than the default, each with one callback and a reader.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -34,7 +34,7 @@ void ltimer_setup()
     sim::as_thread(sim::thread("updater", call_and_wait), register_and_start_driver);
 }
 
-// Once nothing is left the driver sleeps until it is woken.
+// Returns whether the driver sleeps until it is woken, as it does when no work is left.
 bool driver_is_idle()
 {
     return work_thread_sleeps(&rtrcu_domain.drive.work.thread) == WORK_ASLEEP;
@@ -80,7 +80,7 @@ void sched_setup()
     sim::as_thread(sim::thread("reader", read_once), register_reader);
 }
 
-// Two threads share the work, and one of them leaves.
+// Two threads share the work, and one of them exits.
 void work_and_leave()
 {
     use_object();
@@ -95,13 +95,13 @@ void sched_two_setup()
     sim::as_thread(sim::thread("other", work_and_leave), register_qsbr);
 }
 
-// ---- the driver is exchanged while somebody needs the first one ----
+// ---- the driver is changed while a thread needs the first one ----
 
 void change_driver()
 {
     struct rtrcu_config config = *config_now(&rtrcu_domain.config);
     config.driver = RTRCU_DRIVER_LTIMER;
-    (void)rtrcu_configure(&config); // refused if the driver runs already
+    (void)rtrcu_configure(&config); // refused if the driver already runs
 }
 
 void changed_setup()
@@ -111,7 +111,7 @@ void changed_setup()
     sim::as_thread(sim::thread("updater", call_and_wait), register_reader);
 }
 
-// ---- where threads of the library run is changed beside who looks it up ----
+// ---- the CPUs of the library's threads are changed while another thread looks them up ----
 
 struct plat_thread_attr other_home;
 
@@ -124,7 +124,7 @@ void change_home()
 void look_it_up()
 {
     const struct plat_thread_attr *home = work_attr(&rtrcu_domain.drive.work);
-    sim::expect(home->nice == (home == &other_home ? 5 : 0), "who finds it finds all of it");
+    sim::expect(home->nice == (home == &other_home ? 5 : 0), "a thread that finds the attributes finds them complete");
 }
 
 void home_setup()
@@ -143,7 +143,8 @@ void change_to_sched()
     (void)rtrcu_configure(&config);
 }
 
-// Registered by the library alone: it passes quiescent states, and whoever has the driver's work does it there.
+// Registered by its first section, not explicitly.  It passes quiescent states, where a thread with the driver's work
+// does it.
 void call_and_pass_by()
 {
     call_rcu(&replace_object()->head, free_callback);
@@ -177,7 +178,7 @@ void changed_from_sched_setup()
     sim::as_thread(sim::thread("updater", call_and_pass_by), register_qsbr);
 }
 
-// ---- the limits change while an owner looks at them ----
+// ---- the limits change while an owner reads them ----
 
 bool changed;
 
@@ -201,7 +202,7 @@ void look_beside_a_change()
     sim::until(is_changed);
     const struct cb_queue *queue = &callback_slot(reader_self())->queue;
     uint64_t next = rtrcu_load_relaxed(&queue->check_at), last = rtrcu_load_relaxed(&queue->enqueued);
-    sim::expect(next <= last + 2, "the owner's next look is by the new limits");
+    sim::expect(next <= last + 2, "the owner's next check uses the new limits");
 }
 
 void limits_setup()
@@ -228,7 +229,7 @@ void refused_setup()
     sim::as_thread(sim::thread("updater", call_and_barrier), register_reader);
 }
 
-// The driver is there; it stands in for the daemon, or makes it later.
+// The driver exists.  It stands in for the daemon, or creates it later.
 void daemon_refused_setup()
 {
     begin(RTRCU_DRIVER_KTHREAD);
@@ -237,8 +238,8 @@ void daemon_refused_setup()
     sim::may_fail(sim::kThreads, 2);
 }
 
-// A call that polls takes the steps of its grace period where no thread of the library does: from the end of the reader
-// on, two grace periods of one step each are the most that it needs.  Or the worker has been made, and takes them.
+// A polling call takes the steps of its grace period if no thread of the library does.  After the reader has left, it
+// needs at most two grace periods of one step each.  Alternatively the worker has been created and takes the steps.
 uint32_t readers_done;
 
 void read_and_finish()

@@ -53,14 +53,14 @@ void refused_setup()
     sim::event("membarrier is refused from now on", refuse_membarrier);
 }
 
-// Nothing but the readers' own acknowledgement is left.
+// Only the readers' own acknowledgments are left.
 void refused_both_setup()
 {
     begin();
     sim::event("membarrier and the visit to every CPU are refused from now on", refuse_both);
 }
 
-// Readers that only nest never leave: then grace periods stand still until they do.
+// Readers whose sections only nest never leave: grace periods make no progress until they do.
 void newcomer_setup()
 {
     begin();
@@ -120,7 +120,7 @@ void full_anonymous_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// ---- full fences are not needed any more: a grace period that relied on them looks again ----
+// ---- full fences are no longer needed: a grace period that relied on them scans again ----
 
 void restore_fences()
 {
@@ -146,7 +146,7 @@ void wait_three_times()
 
 void restored_setup()
 {
-    configure()->idle_scans = 1; // who is asleep is not looked at, which relies on the same fence
+    configure()->idle_scans = 1; // scans skip idle threads, which relies on the same fence
     reader_fences_start_full(&rtrcu_domain.registry);
     shared = make_object();
     sim::as_thread(sim::thread("reader", read_on_and_on), register_reader);
@@ -154,7 +154,7 @@ void restored_setup()
     sim::event("membarrier may be called again", restore_fences);
 }
 
-// ---- a task parks while the fences change: what its thread does then is a slow path like any other ----
+// ---- a task parks while the fences change: its thread takes the slow path like any other ----
 
 struct rcu_task task;
 bool parked;
@@ -179,7 +179,7 @@ void park_and_read()
     stay();
 }
 
-// As rtrcu_configure() switches.
+// Switches like rtrcu_configure().
 void switch_end_and_wait()
 {
     reader_fences_switch(&rtrcu_domain.registry);
@@ -201,7 +201,8 @@ void switch_park_setup()
     sim::thread("updater", switch_end_and_wait);
 }
 
-// ---- two cranks change the fences at once: what one of them armed, the other has not fenced ----
+// ---- both kinds of grace period change the fences at the same time: one sets a flag that the other has not fenced
+// ----
 
 void expedited_updater()
 {

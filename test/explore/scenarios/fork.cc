@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A thread that forks at any moment of the others, and what its child finds of them.
+// Forks at any step of the other threads, and the state that the child finds.
 #include "scenarios/common.h"
 
 #include <rtrcu/task.h>
@@ -11,9 +11,9 @@ namespace
 {
 
 struct rcu_task task;
-struct object *held;    // what the parked task goes on using
-uint32_t parked, ended; // the task is parked, and its section may be over
-struct object *queued;  // another thread's
+struct object *held;    // the object that the parked task continues to use
+uint32_t parked, ended; // the task is parked; its section may be over
+struct object *queued;  // queued by another thread
 uint32_t was_queued;
 bool forking;
 
@@ -51,13 +51,13 @@ void park_and_end()
     is_about_to_end();
 }
 
-// A task that was parked in the parent is parked in the child, whatever was being done with it.
+// A task that was parked in the parent is parked in the child, whatever another thread was doing with it.
 void go_on_in_the_child()
 {
     struct object *old = replace_object();
     call_rcu(&old->head, free_callback);
     bool must_be_kept = rtrcu_load_acquire(&parked) && !rtrcu_load_acquire(&ended);
-    bool is_kept = rtrcu_load_relaxed(&task.where) != PARKED_NOWHERE; // perhaps it had been listed, and nobody told so
+    bool is_kept = rtrcu_load_relaxed(&task.where) != PARKED_NOWHERE; // it may have been listed just before
     sim::expect(is_kept || !must_be_kept, "the child has a task that was parked at the fork");
     if (is_kept) {
         rtrcu_task_resume(&task);
@@ -65,16 +65,16 @@ void go_on_in_the_child()
         rcu_read_unlock();
     }
     rcu_barrier();
-    sim::expect(invoked >= 1, "what the child queues is invoked");
+    sim::expect(invoked >= 1, "callbacks that the child queues are invoked");
     if (rtrcu_load_acquire(&was_queued))
-        sim::expect(sim::is_freed(queued), "what was queued at the fork is invoked, by parent or child");
+        sim::expect(sim::is_freed(queued), "a callback queued at the fork is invoked, by parent or child");
     free_object(shared);
     shared = nullptr;
 }
 
 void fork_here()
 {
-    bool inside = forking; // a handler's, inside its thread's own fork
+    bool inside = forking; // in a handler, inside its thread's own fork
     forking = true;
     sim::fork();
     forking = inside;
@@ -107,7 +107,7 @@ void begin(void (*parker)(), void (*ender)(), void (*updater)())
         sim::thread("updater", updater);
 }
 
-// Grace periods promote the task, while its section ends elsewhere.
+// Grace periods promote the task while its section ends on another thread.
 void promoted_setup()
 {
     begin(park_in_section, end_elsewhere, synchronize_rcu);
@@ -118,7 +118,7 @@ void parking_setup()
     begin(park_and_end, nullptr, synchronize_rcu_expedited);
 }
 
-// A callback of another thread is on its way, moved on by that thread's own barrier.
+// A callback of another thread is in progress, advanced by that thread's own barrier.
 void queue_and_wait()
 {
     call_rcu(&queued->head, free_callback);
@@ -132,7 +132,7 @@ void queued_setup()
     queued = make_object();
 }
 
-// Without a driver's thread whoever waits runs the callbacks, in the parent and in the child.
+// Without a driver's thread, a thread that waits runs the callbacks, in the parent and in the child.
 void aside_setup()
 {
     begin(read_once, nullptr, queue_and_wait);
@@ -140,7 +140,7 @@ void aside_setup()
     queued = make_object();
 }
 
-// Its queue is ready, and it runs it for the daemons.
+// Its queue is ready, and the thread runs it in the place of the daemons.
 void fill_for_daemons()
 {
     register_reader();
@@ -154,7 +154,7 @@ void serve_once()
     (void)serve_dispatch(&rtrcu_domain.drive.serve);
 }
 
-// Whoever forks waits for the callback that is under way, and is told of its end.
+// A forking thread waits for the running callback, whose end wakes it.
 void told_setup()
 {
     configure();
@@ -163,12 +163,12 @@ void told_setup()
     queued = make_object();
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
     use_driver(RTRCU_DRIVER_SCHED);
-    tally_raise(&rtrcu_domain.cb.barriers); // daemons take part
+    tally_raise(&rtrcu_domain.cb.barriers); // makes daemons take part
     sim::as_thread(sim::thread("server", serve_once), fill_for_daemons);
     sim::thread("forker", fork_here);
 }
 
-// ---- a thread that gathers pointers in blocks, in a second one too ----
+// ---- a thread that gathers pointers in blocks, a second block included ----
 
 constexpr uint32_t kRetired = 4;
 uint32_t noted, called[kRetired];
@@ -181,12 +181,12 @@ void count_call(void *at)
 void retire_all()
 {
     for (uint32_t i = 0; i < kRetired; i++) {
-        sim::expect(rcu_retire(&called[i], count_call) == 0, "it is taken");
+        sim::expect(rcu_retire(&called[i], count_call) == 0, "the object is retired");
         rtrcu_store_release(&noted, i + 1);
     }
 }
 
-// One function that was begun is lost with its thread, and one call that had not returned.
+// One function that had begun is lost with its thread, and one call that had not returned.
 void fork_beside_blocks()
 {
     fork_here();
@@ -194,11 +194,11 @@ void fork_beside_blocks()
     rcu_barrier();
     for (uint32_t i = 0; i < before; i++) {
         uint32_t calls = rtrcu_load_acquire(&called[i]);
-        sim::expect(calls <= 1, "what was retired is called once");
+        sim::expect(calls <= 1, "a retired function is called once");
         missing += calls == 0;
     }
-    sim::expect(missing <= 1, "what was retired before the fork is called by parent or child");
-    sim::expect(rtrcu_domain.cb.lost_at_fork.count <= 2, "no more is lost than was under way");
+    sim::expect(missing <= 1, "functions retired before the fork are called by parent or child");
+    sim::expect(rtrcu_domain.cb.lost_at_fork.count <= 2, "only calls in progress are lost");
 }
 
 void blocks_setup()
@@ -212,9 +212,9 @@ void blocks_setup()
     sim::as_thread(sim::thread("forker", fork_beside_blocks), register_reader);
 }
 
-// ---- a handler that forks while its thread enters a section, or queues, and goes on in the child ----
+// ---- a handler forks while its thread enters a section, or queues, and continues in the child ----
 
-// Not inside a call that a fork would tear: such a child may only exec.
+// The handler does not fork inside a call that the fork would interrupt: such a child may only exec.
 void fork_in_call()
 {
     if (rtrcu_self.calls != 0)
@@ -222,7 +222,7 @@ void fork_in_call()
     fork_here();
 }
 
-// As gp_idle_propose(), a fence and gp_idle_settle() do it: nothing else runs meanwhile.
+// Like gp_idle_propose(), a fence and gp_idle_settle(), with no step of another thread in between.
 void fall_asleep()
 {
     register_reader();
@@ -234,7 +234,8 @@ void fall_asleep()
     reader_unlock(leaf);
 }
 
-// Whoever is inside frees by callback what it uses: the driver's grace period has to wait for it.
+// A reader that is inside frees the object that it uses by a callback: the driver's grace period must wait for the
+// reader.
 void wake_and_replace()
 {
     rcu_read_lock();
@@ -243,11 +244,12 @@ void wake_and_replace()
     call_rcu(&old->head, free_callback);
     for (int i = 0; i < 4; i++) {
         sim::step();
-        sim::expect(held->value == 42, "who is inside is waited for, in the child of a handler that forked too");
+        sim::expect(held->value == 42,
+                    "a reader that is inside is waited for, in the child of a handler that forked too");
     }
     rcu_read_unlock();
     rcu_barrier();
-    sim::expect(invoked == 1, "what was queued is invoked once");
+    sim::expect(invoked == 1, "a queued callback is invoked once");
 }
 
 void queue_and_wait_twice()
@@ -256,7 +258,7 @@ void queue_and_wait_twice()
         struct object *old = replace_object();
         call_rcu(&old->head, free_callback);
         rcu_barrier();
-        sim::expect(invoked == round, "what was queued is invoked once, in the child of a handler that forked too");
+        sim::expect(invoked == round, "a queued callback is invoked once, in the child of a handler that forked too");
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Nobody's callback waits for another thread to go on, or for a timeout.
+// The promise that no callback waits for another thread's progress, or for a timeout.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -24,7 +24,7 @@ bool two_invoked()
     return invoked == 2;
 }
 
-// ---- one is kept from going on in the middle of its call, for as long as the other's callback takes ----
+// ---- one thread is stopped in the middle of its call, until the other's callback has run ----
 
 bool is_calling, other_has_run;
 
@@ -79,7 +79,7 @@ void call_kept_leaves_setup()
     kept_setup(register_in_second_leaf);
 }
 
-// ---- who waits has the driver hurry, and relies on no timeout of the driver's or of its own ----
+// ---- a thread that waits hurries the driver, and relies on no timeout of the driver's or of its own ----
 
 void wait_for_both()
 {
@@ -87,7 +87,7 @@ void wait_for_both()
     rcu_barrier();
     call_rcu(&queued[1]->head, free_callback);
     rcu_barrier();
-    sim::expect(invoked == 2, "rcu_barrier() returns behind the callbacks queued before it");
+    sim::expect(invoked == 2, "rcu_barrier() returns after the callbacks queued before it");
 }
 
 void barrier_hurry_setup()
@@ -100,7 +100,7 @@ void barrier_hurry_setup()
 
 extern const sim::Scenario kCallKept, kCallKeptLeaves, kBarrierHurry;
 
-const sim::Scenario kCallKept = {"call-kept",      "a call that is kept from going on delays nobody else's callback",
+const sim::Scenario kCallKept = {"call-kept",      "a call that is kept from continuing delays no other callback",
                                  call_kept_setup,  nullptr,
                                  check_invariants, 8000};
 const sim::Scenario kCallKeptLeaves = {"call-kept-leaves",     "the same, and the other is in another leaf",

@@ -24,7 +24,7 @@ void publish_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// ---- nested: the flag may be lost in an increment or decrement under way ----
+// ---- nested: an increment or decrement in progress may lose the flag ----
 
 void nested_reader()
 {
@@ -47,7 +47,7 @@ void nested_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// ---- the outer section goes on behind the end of an inner one ----
+// ---- the outer section continues after the end of an inner one ----
 
 void use_behind_inner()
 {
@@ -69,7 +69,7 @@ void inner_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// Of a quiescent-state thread every section is an inner one.
+// For a quiescent-state thread, every section is an inner one.
 void quiescent_behind_inner()
 {
     struct object *object = rcu_dereference(shared);
@@ -140,7 +140,7 @@ void quiescent_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// Two grace periods ask the same thread, whose flag is set by the first when the second begins to ask.
+// Two grace periods request a report from the same thread.  The first has set its flag when the second begins to.
 void quiescent_twice()
 {
     use_object();
@@ -162,7 +162,7 @@ void quiescent_two_setup()
     sim::thread("updater", replace_twice);
 }
 
-// Its sections are counted too, so an update under way may lose the flag that the scan has set.
+// Its sections are counted too, so an update in progress may lose the flag that the scan has set.
 void quiescent_nested()
 {
     rcu_read_lock();
@@ -175,7 +175,7 @@ void quiescent_nested()
     stay();
 }
 
-// The third thread is why grace periods fence.
+// Because of the third thread, grace periods fence.
 void quiescent_nested_setup()
 {
     configure();
@@ -186,7 +186,7 @@ void quiescent_nested_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// Nobody needs a fence, so a flag that is lost costs a tick.
+// No reader needs a fence, so a lost flag costs a tick.
 void quiescent_unfenced_setup()
 {
     configure();
@@ -216,7 +216,7 @@ void quiescent_offline_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// Giving the discipline up is a report, of which a sleeping crank must hear.
+// Leaving the discipline is a report, which must wake a sleeping waiter.
 void gives_up()
 {
     use_object();
@@ -229,12 +229,12 @@ void gives_up_setup()
     configure();
     shared = make_object();
     sim::no_timeouts();
-    rtrcu_domain.drive.work.thread.state = WORK_RUNNING; /* no driver is needed */
+    rtrcu_domain.drive.work.thread.state = WORK_RUNNING; /* so that no driver is needed */
     sim::as_thread(sim::thread("reader", gives_up), register_qsbr);
     sim::thread("updater", replace_and_wait);
 }
 
-// A quiescent-state thread that waits for a grace period is offline meanwhile.
+// A quiescent-state thread is offline while it waits for a grace period.
 void quiescent_updater()
 {
     use_object();
@@ -252,7 +252,7 @@ void waits_setup()
     sim::as_thread(sim::thread("reader", read_and_stay), register_reader);
 }
 
-// ---- deadline thread: it wakes nobody, so the crank's timeout finds its report ----
+// ---- deadline thread: it wakes no thread, so the sleeper's timeout finds its report ----
 
 void deadline_setup()
 {
@@ -294,14 +294,14 @@ const sim::Scenario kWaits = {"waits",          "a quiescent-state thread waits 
 const sim::Scenario kDeadline = {
     "deadline", "a deadline thread reports without a wake-up", deadline_setup, expect_idle, check_invariants, 2000};
 const sim::Scenario kInner = {
-    "inner", "a pointer is used behind the end of an inner section", inner_setup, expect_idle, check_invariants, 2000};
+    "inner", "a pointer is used after the end of an inner section", inner_setup, expect_idle, check_invariants, 2000};
 const sim::Scenario kQuiescentInner = {"quiescent-inner",     "the same in a quiescent-state thread",
                                        quiescent_inner_setup, expect_idle,
                                        check_invariants,      2000};
 const sim::Scenario kLastSlot = {
     "last-slot", "a reader in the last slot of a leaf", last_slot_setup, expect_idle, check_invariants, 2000};
 
-const sim::Scenario kQuiescentUnfenced = {"quiescent-unfenced",     "the same, and nobody needs a fence",
+const sim::Scenario kQuiescentUnfenced = {"quiescent-unfenced",     "the same, and no reader needs a fence",
                                           quiescent_unfenced_setup, expect_idle,
                                           check_invariants,         2000};
 const sim::Scenario kQuiescentOffline = {

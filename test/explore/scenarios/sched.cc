@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Driver sched with owners who have sections of their own, which may swallow a flag that another thread sets: what is
-// left goes on at somebody's quiescent state all the same.
+// Driver sched with owners that have sections of their own, whose updates may lose a flag that another thread sets.
+// The remaining work is still done at another thread's quiescent state.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -9,7 +9,7 @@ namespace scenarios
 namespace
 {
 
-constexpr int kEnough = 12; // quiescent states of whoever goes on alone
+constexpr int kEnough = 12; // quiescent states of the thread that continues alone
 
 unsigned long cookie;
 bool gone;
@@ -19,7 +19,7 @@ bool is_gone()
     return rtrcu_load_acquire(&gone);
 }
 
-// Behind what the other has done.
+// Wait until the other thread has taken its steps.
 void wait_for_the_other()
 {
     sim::until(is_gone);
@@ -40,7 +40,7 @@ void enter_and_leave()
     rcu_read_unlock();
 }
 
-// Its flag is fast again.
+// Register, and clear the flag.
 void register_and_settle()
 {
     register_qsbr();
@@ -57,7 +57,7 @@ void begin()
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
 }
 
-// ---- who goes offline leaves what it asked for to another ----
+// ---- a thread that goes offline leaves its request to another ----
 
 void ask_and_leave()
 {
@@ -72,7 +72,7 @@ void inherit()
         enter_and_leave();
     wait_for_the_other();
     pass_quiescent_states(kEnough);
-    sim::expect(poll_state_synchronize_rcu(cookie), "who is left goes on with what was asked for");
+    sim::expect(poll_state_synchronize_rcu(cookie), "the remaining thread continues the requested grace period");
 }
 
 void leave_setup()
@@ -94,7 +94,7 @@ void queue_and_come()
     }
     wait_for_the_other();
     pass_quiescent_states(kEnough);
-    sim::expect(invoked == 1, "who comes to its quiescent states has its callback run");
+    sim::expect(invoked == 1, "the callback of a thread that passes quiescent states runs");
 }
 
 void come_too()
@@ -111,7 +111,7 @@ void ready_setup()
     sim::as_thread(sim::thread("other", come_too), register_and_settle);
 }
 
-// ---- who had a record already comes online by registering by name ----
+// ---- a thread that already has a record comes online by registering explicitly ----
 
 void ask_and_unregister()
 {
@@ -131,7 +131,7 @@ void register_and_inherit()
     wait_for_the_other();
     (void)rtrcu_register_thread(RTRCU_QSBR);
     pass_quiescent_states(kEnough);
-    sim::expect(poll_state_synchronize_rcu(cookie), "who comes online goes on with what was asked for");
+    sim::expect(poll_state_synchronize_rcu(cookie), "a thread that comes online continues the requested grace period");
 }
 
 void again_setup()

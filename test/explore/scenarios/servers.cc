@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Servers of an adopted flavour, and what its rcu_barrier() queues to each of them.
+// Servers of an adopted flavour, and the markers that its rcu_barrier() queues to each of them.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -28,7 +28,7 @@ void begin_with_timeouts(uint32_t kind)
     shared = make_object();
 }
 
-// A lost wake-up is a dead end, and so is memory that is not given back.
+// Settings with which a lost wake-up is a deadlock, and leaked memory a failure.
 void begin()
 {
     begin_with_timeouts(RTRCU_ADOPT_MB);
@@ -40,7 +40,7 @@ bool nothing_is_left()
     return sim::live_allocations() == 0;
 }
 
-// The last marker may be given back by its server, behind the barrier's return.
+// The last marker may be freed by its server, after the barrier has returned.
 void call_and_wait_for_all()
 {
     urcu_server_call(&adopted->ordinary, &shared->head, free_callback);
@@ -55,7 +55,7 @@ void markers_setup()
     sim::thread("barrier", call_and_wait_for_all);
 }
 
-// ---- servers come between their count and the markers: none, as many as there is room for, and more ----
+// ---- servers are added between their count and the markers: none, as many as there is room for, and more ----
 
 bool there_is_room()
 {
@@ -69,7 +69,7 @@ void create_two()
     (void)urcu_server_create(adopted, 0, -1);
 }
 
-// A barrier that finds a link open rests for a moment, which nobody ends.
+// A barrier that finds an open link pauses for a moment, which no wake-up ends.
 void come_setup()
 {
     begin_with_timeouts(RTRCU_ADOPT_MB);
@@ -122,7 +122,7 @@ void freed_end()
     sim::expect(rtrcu_load_relaxed(&adopted->cpu_servers) == 0, "no CPU counts as having one");
 }
 
-// ---- a thread queues, as the libraries in liburcu's place have it, while the servers of all CPUs come and go ----
+// ---- a thread queues through the replacement libraries while the servers of all CPUs are created and freed ----
 
 void join()
 {
@@ -151,7 +151,7 @@ void queue_one()
     bool inside = urcu_has_cpu_servers(adopted);
     if (inside)
         enter();
-    sim::until(are_made); // whatever it has seen
+    sim::until(are_made); // whatever the thread has seen
     urcu_call(adopted, &shared->head, free_callback);
     if (inside)
         leave();
@@ -166,7 +166,7 @@ void come_and_go()
     urcu_servers_free_all(adopted);
 }
 
-// What a freed server leaves waits for the pause of its heir.
+// The remaining callbacks of a freed server wait for the pause of the server that takes them over.
 void queued_setup()
 {
     begin_with_timeouts(RTRCU_ADOPT_MB);
@@ -182,7 +182,7 @@ bool is_one_over()
     return one_is_over;
 }
 
-// A grace period of another's may be over before the servers that it knew nothing of are freed.
+// Another thread's grace period, which did not cover these servers, may end before they are freed.
 void wait_for_one()
 {
     sim::until(are_made);
@@ -205,14 +205,14 @@ void late_setup()
     sim::thread("updater", wait_for_one);
 }
 
-// ---- two threads that are online make the servers of all CPUs, beside a barrier ----
+// ---- two online threads create the servers of all CPUs during a barrier ----
 
 uint32_t makers;
 
 void make_all()
 {
     sim::expect(urcu_servers_create_all(adopted, 0) == 0, "each CPU has a server");
-    sim::expect(self()->word != 0, "who was online is online");
+    sim::expect(self()->word != 0, "a thread that was online is online again");
     urcu_unregister(adopted);
     rtrcu_fetch_add(&makers, (uint32_t)-1);
 }
@@ -222,7 +222,7 @@ bool both_have_made()
     return rtrcu_load_acquire(&makers) == 0;
 }
 
-// A server that is one too many may have the barrier's marker, and waits for whoever is online, its maker too.
+// A superfluous server may hold the barrier's marker, and waits for online threads, including its creator.
 void wait_and_free()
 {
     urcu_barrier(adopted);
@@ -240,7 +240,7 @@ void made_setup()
     sim::thread("barrier", wait_and_free);
 }
 
-// ---- a server whose thread was refused is freed beside a barrier, which would have it made ----
+// ---- a server whose thread was refused is freed during a barrier, which would have its thread created ----
 
 void make_and_free_one()
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Threads that grace periods put to sleep, and that read again.
+// Threads that become idle, and read again.
 #include "scenarios/common.h"
 
 #include <rtrcu/task.h>
@@ -19,9 +19,9 @@ bool is_parked()
     return parked;
 }
 
-// Each normal grace period makes those leave whom the last one found outside; the first one too.  A thread that wakes
-// while a grace period looks for who needs a fence, and finds nobody, may lose the flag: that costs a tick, so timed
-// waits end.
+// Each normal grace period, the first included, makes candidates of the threads that the last one found outside.  A
+// thread that registers while a grace period searches for readers that need a fence, and finds none, may lose its flag.
+// That costs a tick, so timed waits end here.
 void begin(uint32_t count)
 {
     configure()->idle_scans = 1;
@@ -33,7 +33,7 @@ void begin(uint32_t count)
     rtrcu_domain.gp.machine[GP_NORMAL].idle_possible = true;
 }
 
-// ---- how a thread begins: found outside once, with its flag fast or set; or asleep already ----
+// ---- the states in which a thread begins: found outside once, with its flag clear or set; or already idle ----
 
 void idle_fast()
 {
@@ -47,7 +47,7 @@ void idle_armed()
     reader_arm_self();
 }
 
-// As gp_idle_propose(), a fence and gp_idle_settle() do it: nothing else runs meanwhile.
+// Like gp_idle_propose(), a fence and gp_idle_settle(), with no step of another thread in between.
 void fall_asleep()
 {
     struct reader_leaf *leaf = rtrcu_self.record->leaf;
@@ -85,7 +85,7 @@ void offline_asleep()
     fall_asleep();
 }
 
-// ---- what it does ----
+// ---- the thread's actions ----
 
 void read_twice()
 {
@@ -94,7 +94,7 @@ void read_twice()
     stay();
 }
 
-// A quiescent state of a thread that is outside is a way back to fast.
+// A quiescent state of a thread that is outside clears its flag.
 void quiescent_and_read()
 {
     rtrcu_quiescent_state_slow();
@@ -155,8 +155,8 @@ void sleep_online_wake_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// The second time that its flag is set is another thread's doing, while an update of the reader's may be under way: as
-// when its callbacks are ready.
+// Another thread sets the flag the second time, as when callbacks are ready, while an update by the reader may be in
+// progress.
 struct reader_record *asked;
 
 bool is_leaving()
@@ -249,7 +249,7 @@ void sleep_task_setup()
     sim::thread("updater", replace_twice);
 }
 
-// Its task is on its own list, and it has nothing else to do: the other machine must not find nobody to look at.
+// Its task is on the thread's own list, and the thread is otherwise idle: the other machine must still scan it.
 void sleep_parked_setup()
 {
     begin(2);
@@ -258,8 +258,8 @@ void sleep_parked_setup()
     sim::thread("expedited", exchange_and_expedite);
 }
 
-// A task goes on where its thread sleeps, and its section becomes another task's: not on the thread's list, where
-// nobody would look.
+// A task resumes on an idle thread, and another task takes its section over.  The section is not on the thread's list,
+// where no scan would find it.
 void resume_and_list()
 {
     sim::until(is_parked);
@@ -287,7 +287,7 @@ void sleep_relist_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// The task is on its leaf's list, where nobody may be awake.
+// The task is on its leaf's list, where all threads may be idle.
 void sleep_listed_setup()
 {
     begin(2);
@@ -298,13 +298,13 @@ void sleep_listed_setup()
     sim::thread("expedited", exchange_and_expedite);
 }
 
-// ---- handlers, threads that come and go, and deadline threads ----
+// ---- handlers, threads that register and exit, and deadline threads ----
 
 void read_in_handler()
 {
     rcu_read_lock();
     struct object *object = rcu_dereference(shared);
-    rtrcu_store_relaxed(&handling, true); // no release: what waits in the buffer goes on waiting
+    rtrcu_store_relaxed(&handling, true); // not a release, so that buffered stores stay in the buffer
     for (int i = 0; i < 4; i++) {
         sim::expect(object->value == 42, "a handler may use the object until its section ends");
         sim::step();
@@ -353,7 +353,7 @@ void sleep_deadline_setup()
     with_reader(idle_armed, become_deadline);
 }
 
-// The kernel refuses the fence behind which threads would have been found asleep.
+// The kernel refuses the fence after which threads would have become idle.
 void refuse_membarrier()
 {
     sim::refuse_fences(true, false);

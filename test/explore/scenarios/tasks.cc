@@ -14,7 +14,7 @@ namespace
 
 struct rcu_task task;
 struct rcu_task second_task;
-struct object *held; // what the parked task goes on using
+struct object *held; // the object that the parked task continues to use
 bool parked;
 
 bool is_parked()
@@ -64,14 +64,14 @@ void park_and_resume()
     stay();
 }
 
-// The thread reads on its own behalf while its task is parked.
+// The thread reads itself while its task is parked.
 void park_and_read()
 {
     lock_and_park();
     read_and_stay();
 }
 
-// Two tasks take turns on a thread: the unlock of the one takes the slow path beside the other, which is parked.
+// Two tasks alternate on a thread: an unlock of one takes the slow path while the other is parked.
 void park_two_in_turn()
 {
     rcu_read_lock();
@@ -93,12 +93,12 @@ void park_beside()
     stay();
 }
 
-// Another task parks on the thread behind the first, whose section may be over by then: the thread has reported, and
-// whoever promotes must not take it for one that is waited for still.
+// A second task parks on the thread.  The first task's section may be over by then: the thread has reported, and
+// promotion must not treat it as a thread that is still waited for.
 void park_and_park_again()
 {
     lock_and_park();
-    read_once(); // in which a scan may find the thread
+    read_once(); // a section in which a scan may find the thread
     rcu_read_lock();
     rtrcu_task_park(&second_task);
     rtrcu_task_resume(&second_task);
@@ -111,7 +111,7 @@ void park_and_exit()
     lock_and_park();
 }
 
-// Who parks and who resumes; signals may reach them.
+// The threads that park and resume; signals may be sent to them.
 int parker_id, resumer_id;
 
 void begin(int32_t lists, void (*parker)(), void (*resumer)())
@@ -172,7 +172,7 @@ void exit_setup()
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_exit, resume_and_stay);
 }
 
-// The task's memory is its own: it goes with its section.
+// The task's memory is freed with its section.
 struct rcu_task *short_lived;
 
 void park_short_lived()
@@ -200,7 +200,7 @@ void freed_setup()
     rtrcu_task_init(short_lived, "short-lived");
 }
 
-// ---- handlers that read, while their thread moves a task ----
+// ---- handlers that read while their thread moves a task ----
 
 void park_handler_setup()
 {
@@ -219,14 +219,14 @@ bool runs_or_is_over()
     return seq_is_running(rtrcu_domain.gp.machine[GP_NORMAL].seq) || updaters == 0;
 }
 
-// Long enough for others to take a few steps.
+// Lets other threads take a few steps.
 void go_about()
 {
     for (int i = 0; i < 12; i++)
         sim::step();
 }
 
-// The grace period waits for the first, and has found this thread outside when the second parks.
+// The grace period waits for the first task, and has found this thread outside when the second parks.
 void park_both()
 {
     rcu_read_lock();
@@ -240,7 +240,7 @@ void park_both()
     stay();
 }
 
-// The handler comes while the one is mounted beside the other.
+// The handler runs while one task is mounted beside the other.
 void resume_both()
 {
     wait_until_parked();
@@ -266,14 +266,14 @@ void node_handler_setup()
     sim::signal(resumer_id, read_once);
 }
 
-// Asked already, so that its own report meets the other kind's promotion.
+// The flag is set already, so that the thread's own report races with the other kind's promotion.
 void register_armed()
 {
     register_reader();
     reader_arm_self();
 }
 
-// Both kinds of grace period wait for the task, and for its thread.
+// Both kinds of grace period wait for the task and for its thread.
 void kinds_setup()
 {
     configure();
@@ -288,14 +288,14 @@ void kinds_setup()
     sim::thread("expedited", exchange_and_expedite);
 }
 
-// Full fences from the start: the task's section is fenced by whoever began it, whoever ends it.
+// Full fences from the start: the threads that begin and end the task's section fence it.
 void full_setup()
 {
     reader_fences_start_full(&rtrcu_domain.registry);
     begin(RTRCU_BLOCKED_LISTS_PERCPU, park_and_read, resume_and_stay);
 }
 
-// It parks on a thread that can have no record, and goes on on one that has.
+// The task parks on a thread that can have no record, and resumes on one that has.
 void begin_without_record(void (*resumer)())
 {
     configure();
@@ -315,7 +315,7 @@ void anonymous_setup()
     begin_without_record(resume_and_stay);
 }
 
-// A thread without a record goes on with the task, and reads inside its section, which registers the thread.
+// A thread without a record resumes the task and reads inside its section, which registers the thread.
 void resume_and_read()
 {
     wait_until_parked();
@@ -334,8 +334,8 @@ void newcomer_setup()
     sim::thread("newcomer", resume_and_read);
 }
 
-// A section that a task has brought along becomes another task's: a grace period that found this thread outside waits
-// for it all the same.
+// Another task takes over the section that a task brought to this thread.  A grace period that found the thread outside
+// still waits for it.
 void resume_and_list()
 {
     wait_until_parked();
@@ -346,7 +346,7 @@ void resume_and_list()
     stay();
 }
 
-// The same by parking: the second task was not resumed here.  The thread's own section beneath stays.
+// The same by parking: the second task was not resumed here.  The thread's own section below it stays.
 void resume_and_park()
 {
     wait_until_parked();
@@ -361,7 +361,8 @@ void resume_and_park()
     stay();
 }
 
-// A section is taken from beneath a task that came without one; what the task opens then is its own.
+// A section is removed from below a task that resumed without one.  Sections that the task opens afterwards are its
+// own.
 void take_from_beneath()
 {
     rcu_read_lock();
@@ -372,7 +373,7 @@ void take_from_beneath()
     stay();
 }
 
-// The same beneath a task whose section has ended here.
+// The same below a task whose section has ended here.
 void end_and_take_from_beneath()
 {
     rcu_read_lock();
@@ -422,7 +423,8 @@ void taken_anonymous_setup()
     begin_without_record(resume_and_list);
 }
 
-// A task is polled on another thread than the one that listed it: checks of debug builds ask whether there is any.
+// A task is polled on another thread than the one that listed it: checks of debug builds query whether there is a
+// listed task.
 void list_and_stay()
 {
     rcu_read_lock();
@@ -475,7 +477,7 @@ const sim::Scenario kTaskAgain = {
 const sim::Scenario kTaskExit = {
     "task-exit", "the thread ends while its task is parked", exit_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskFreed = {
-    "task-freed", "a task is freed behind its section", freed_setup, expect_idle, check_invariants, 4000};
+    "task-freed", "a task is freed after its section", freed_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskParkHandler = {"task-park-handler", "a handler reads while its thread parks",
                                         park_handler_setup,  expect_idle,
                                         check_invariants,    4000};

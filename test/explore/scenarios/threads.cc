@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Threads that come, go, and lie in different leaves, while a grace period looks at them.
+// Threads that register and exit, in different leaves, while a grace period scans them.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -24,7 +24,7 @@ void register_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// Who takes a cookie and frees, who passes a grace period since nobody reads, and one who comes.
+// One thread takes a cookie and frees, one passes a grace period because no thread reads, and one registers.
 void cookie_updater()
 {
     struct object *old = replace_object();
@@ -41,7 +41,7 @@ void alone_cookie_setup()
     sim::thread("other", rtrcu_synchronize);
 }
 
-// The second finds that the first has a reason to look at their leaf.
+// The second thread finds that the first has given scans a reason to visit their leaf.
 void register_two_setup()
 {
     begin();
@@ -50,7 +50,7 @@ void register_two_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// A handler may come in the middle of the registration, and read.
+// A handler may run in the middle of the registration, and read.
 void register_handler_setup()
 {
     begin();
@@ -58,7 +58,7 @@ void register_handler_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// ---- exit against the scan: the word goes away with the thread ----
+// ---- exit against the scan: the word disappears with the thread ----
 
 void leaver()
 {
@@ -72,7 +72,7 @@ void exit_setup()
     sim::thread("updater", replace_twice);
 }
 
-// One leaves, another takes its slot.
+// One thread exits, another takes its slot.
 void reuse_setup()
 {
     begin();
@@ -81,7 +81,7 @@ void reuse_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// A thread that leaves before its exit, and comes back.
+// A thread unregisters before its exit, and registers again.
 void unregister_twice()
 {
     read_once();
@@ -118,7 +118,7 @@ void tree_late_setup()
     sim::thread("updater", replace_twice);
 }
 
-// ---- no record is to be had at first: the section begins without one, and a nested one registers ----
+// ---- at first no record can be had: the section begins without one, and a nested one registers ----
 
 void nested_newcomer()
 {
@@ -227,7 +227,7 @@ void turns_setup()
     sim::thread("expedited", two_expedited);
 }
 
-// A group is left empty twice, by those who follow, while one of the first stays.
+// Later readers leave a group empty twice, while one of the first stays.
 bool second_has_left()
 {
     return rtrcu_load_acquire(&ended);
@@ -245,7 +245,7 @@ void first_who_stays()
     rtrcu_store_release(&inside[0], 1);
     sim::until(second_has_left);
     sim::step();
-    sim::expect(object->value == 42, "the object that was found is there");
+    sim::expect(object->value == 42, "the object that was found is not freed");
     rcu_read_unlock();
 }
 
@@ -327,10 +327,10 @@ const sim::Scenario kAnonymousHandler = {"anonymous-signal",      "and a signal 
                                          anonymous_handler_setup, expect_idle,
                                          check_invariants,        3000};
 
-const sim::Scenario kAloneCookie = {"alone-cookie",     "a cookie beside a grace period that nobody is in the way of",
+const sim::Scenario kAloneCookie = {"alone-cookie",     "a cookie beside a grace period without holdouts",
                                     alone_cookie_setup, expect_idle,
                                     check_invariants,   3000};
-const sim::Scenario kRegisterTwo = {"register-two",     "two threads register while a grace period asks for anybody",
+const sim::Scenario kRegisterTwo = {"register-two",     "two threads register while a grace period looks for readers",
                                     register_two_setup, expect_idle,
                                     check_invariants,   3000};
 

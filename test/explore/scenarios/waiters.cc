@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Those who wait for a grace period: several at once, cookies, expedited ones.
+// Threads that wait for a grace period: several at the same time, with cookies, with expedited ones.
 #include "scenarios/common.h"
 
 #include <rtrcu/task.h>
@@ -34,7 +34,7 @@ void crowd_setup()
     sim::thread("waiter3", rtrcu_synchronize);
 }
 
-// A caller that waits for a reader is kept from its CPU (by a handler here): the other who waits goes on without it.
+// A caller that waits for a reader is kept from its CPU, here by a handler.  The other waiter continues without it.
 bool other_is_done;
 bool first_is_kept;
 bool first_is_done;
@@ -96,7 +96,7 @@ void help_setup()
     sim::thread("other", wait_without_the_first);
 }
 
-// ---- one of low priority leaves the steps to the driver, and is told of the end ----
+// ---- a thread of low priority leaves the steps to the driver, and is woken at the end ----
 
 void register_weak()
 {
@@ -108,7 +108,8 @@ void weak_setup()
 {
     begin();
     sim::no_timeouts();
-    sim::as_thread(sim::thread("reader", read_once), register_reader); // the main thread, which says what is ordinary
+    // the main thread, whose priority counts as ordinary
+    sim::as_thread(sim::thread("reader", read_once), register_reader);
     sim::as_thread(sim::thread("updater", replace_and_wait), register_weak);
 }
 
@@ -125,7 +126,7 @@ void cookie_updater()
     free_object(old);
 }
 
-// Whoever finds the cookie reached may free.
+// A thread that finds the cookie reached may free.
 void poll_updater()
 {
     struct object *old = replace_object();
@@ -134,13 +135,13 @@ void poll_updater()
     free_object(old);
 }
 
-// A cookie that has been reached orders what is stored before the poll and read behind it, as a wait would.
+// A reached cookie orders stores before the poll and loads after it, as a wait would.
 uint32_t stored_by_poller, stored_by_other, seen_by_poller, seen_by_other;
 
 void poll_between()
 {
     rtrcu_store_relaxed(&stored_by_poller, 1u);
-    sim::expect(poll_state_synchronize_rcu(cookie), "a cookie that was reached stays so");
+    sim::expect(poll_state_synchronize_rcu(cookie), "a reached cookie stays reached");
     seen_by_poller = rtrcu_load_relaxed(&stored_by_other);
 }
 
@@ -180,7 +181,7 @@ void poll_setup()
     sim::thread("updater", poll_updater);
 }
 
-// ---- expedited: a worker turns, callers sleep ----
+// ---- expedited: a worker advances, callers sleep ----
 
 void make_worker()
 {
@@ -202,7 +203,7 @@ void expedited_two_setup()
     sim::thread("updater2", exchange_and_expedite);
 }
 
-// Who finds that the worker was told relies on a wake-up that has happened: who still owed it might be preempted.
+// A thread that finds the worker notified relies on a wake-up that has already happened: its sender might be preempted.
 uint64_t told_of;
 uint32_t tellings;
 
@@ -213,7 +214,7 @@ void check_tellings()
     tellings += told_of != drive->turn.exp_waiters.notified;
     told_of = drive->turn.exp_waiters.notified;
     sim::expect(drive->work.worker[WORK_WORKER_EXPEDITED].thread.event >= tellings,
-                "the worker was woken before it is told");
+                "the worker was woken before `notified` shows it");
 }
 
 void expedited_told_setup()
@@ -226,12 +227,13 @@ void expedited_told_setup()
     sim::thread("updater2", exchange_and_expedite);
 }
 
-// One only asks and polls, beside one who turns the first step; the worker comes late, or not at all.
+// One thread only requests and polls, while another takes the first step.  The worker is late, or does not exist.
 uint64_t asked;
 
 bool asked_is_reached()
 {
-    return gp_reached(&rtrcu_domain.gp, GP_EXPEDITED, asked); // a poll may make threads, which a condition must not
+    // not a poll, which may create threads: a condition must not
+    return gp_reached(&rtrcu_domain.gp, GP_EXPEDITED, asked);
 }
 
 void expedited_asker()
@@ -239,7 +241,7 @@ void expedited_asker()
     struct object *old = rcu_xchg_pointer(&shared, make_object());
     asked = start_poll_synchronize_rcu_expedited();
     sim::until(asked_is_reached);
-    sim::expect(asked_is_reached(), "a cookie that was reached stays so");
+    sim::expect(asked_is_reached(), "a reached cookie stays reached");
     free_object(old);
 }
 
@@ -251,7 +253,7 @@ void expedited_ask_setup()
     sim::thread("updater", exchange_and_expedite);
 }
 
-// A thread is refused: who asks again finds what it asked for done, by whoever there is.
+// A thread is refused.  A new request finds that the old one was served, by whichever thread exists.
 void expedited_refused_asker()
 {
     struct object *old = rcu_xchg_pointer(&shared, make_object());
@@ -261,7 +263,7 @@ void expedited_refused_asker()
         (void)start_poll_synchronize_rcu_expedited();
     }
     sim::until(asked_is_reached);
-    sim::expect(asked_is_reached(), "a cookie that was reached stays so");
+    sim::expect(asked_is_reached(), "a reached cookie stays reached");
     free_object(old);
 }
 
@@ -282,7 +284,7 @@ void both_kinds_setup()
     sim::thread("other", rtrcu_synchronize);
 }
 
-// Cranks spin before they sleep, and boost.
+// Threads that advance spin before they sleep, and boost.
 void spin_setup()
 {
     struct rtrcu_config *config = begin();
@@ -295,7 +297,7 @@ void spin_setup()
     sim::thread("other", exchange_and_wait);
 }
 
-// ---- a parked task is in the way: its program's handler is told, and knows what came before it was set ----
+// ---- a parked task is a holdout: the program's handler is called, also for tasks that arrived before it was set ----
 
 struct rcu_task task;
 struct object *held;
@@ -346,7 +348,7 @@ void told_setup()
     sim::thread("setter", prepare_and_set);
 }
 
-// ---- ... and is told again of one that comes later, by a thread that goes to sleep between the two ----
+// ---- and is called again for a task that arrives later, by a thread that goes to sleep in between ----
 
 struct rcu_task later;
 struct object *held_later;
@@ -390,7 +392,7 @@ void told_again_setup()
     shared = make_object();
     tellings_of_tasks = 0;
     later_ends = false;
-    sim::early_timeouts(6); // the crank looks again while the handler is being told
+    sim::early_timeouts(6); // the advancing thread polls again while the handler is being called
     rtrcu_task_init(&task, "task");
     rtrcu_task_init(&later, "later");
     rtrcu_task_set_blocking_handler(count_telling);
@@ -421,7 +423,7 @@ const sim::Scenario kExpedited = {
     "expedited", "an expedited grace period by the worker", expedited_setup, nullptr, check_invariants, 6000};
 const sim::Scenario kExpeditedTwo = {
     "expedited-two", "two callers of one worker", expedited_two_setup, nullptr, check_invariants, 6000};
-const sim::Scenario kExpeditedTold = {"expedited-told",     "whoever says that the worker was told has woken it",
+const sim::Scenario kExpeditedTold = {"expedited-told",     "`notified` is set only after the worker was woken",
                                       expedited_told_setup, nullptr,
                                       check_tellings,       8000};
 const sim::Scenario kExpeditedAsk = {"expedited-ask",     "one who asks beside one who turns the first step",
@@ -434,8 +436,8 @@ const sim::Scenario kBothKinds = {"both-kinds",     "a normal and an expedited g
                                   both_kinds_setup, nullptr,
                                   check_invariants, 6000};
 const sim::Scenario kSpin = {"spin", "both kinds spin and boost", spin_setup, nullptr, check_invariants, 8000};
-const sim::Scenario kTold = {"told", "a handler is told of a parked task", told_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kTold = {"told", "a parked task calls a handler", told_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kToldAgain = {
-    "told-again", "it is told of each task that comes", told_again_setup, nullptr, check_invariants, 8000};
+    "told-again", "it is called for each task that comes", told_again_setup, nullptr, check_invariants, 8000};
 
 } // namespace scenarios

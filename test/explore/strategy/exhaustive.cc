@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Depth-first through every order, bounded by preemptions, without entering a known state again; and replay.
+// The exhaustive strategy: depth-first through every order, bounded by preemptions, without entering a known state
+// again; and replay.
 #include <unordered_map>
 
 #include "strategy/strategies.h"
@@ -42,7 +43,7 @@ class Exhaustive : public sim::Strategy
             known->second = left_;
         }
         int count = static_cast<int>(decision.actions.size());
-        // Only the first action may be free of cost when the running thread can go on; see cost().
+        // If the running thread can continue, only the first action may be free of cost; see cost().
         uint64_t allowed = 0;
         for (int i = 0; i < count && i < 64; i++)
             allowed |= cost(decision, i) <= left_ ? UINT64_C(1) << i : 0;
@@ -74,10 +75,10 @@ class Exhaustive : public sim::Strategy
     struct Node {
         int left; // preemptions left before this choice
         int choice;
-        uint64_t rest; // choices still to make, a bit each
+        uint64_t rest; // choices still to try, one bit each
     };
 
-    // Taking the machine away from a thread that could go on.  Buffers, its own handlers and events are free.
+    // Switching from a thread that could continue costs one.  Buffers, its own handlers and events cost nothing.
     static int cost(const sim::Decision &decision, int choice)
     {
         const sim::Action &action = decision.actions[static_cast<size_t>(choice)], &current = decision.actions[0];
@@ -103,7 +104,7 @@ class Replay : public sim::Strategy
         at_ = 0;
     }
 
-    // Past the end of the recording: what comes first.
+    // After the end of the recording, take the first choice.
     int choose(const sim::Decision &decision) override
     {
         int choice = at_ < choices_.size() ? choices_[at_++] : 0;

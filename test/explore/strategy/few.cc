@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A few switches at random steps; between them a thread runs on, and stores linger or leave as each buffer was drawn.
-//
-// Where random switches everywhere, a fault that needs two threads stopped at one step each, and long runs between, is
-// beyond it; here its chance is one in the square of the schedule's length.
+// The strategy `few`: a few switches at random steps.  Between them a thread runs on, and buffered stores drain slowly
+// or quickly, as drawn for each buffer.
+// Some faults need two threads stopped at one step each, with long runs between.  With random switches at every step
+// they are out of reach.  Here the chance is one in the square of the schedule's length.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -75,7 +75,7 @@ class Few : public sim::Strategy
         return -1;
     }
 
-    // Somebody else than the running thread; a store leaves by itself only where nothing else can happen.
+    // Choose a thread other than the running one.  A store drains by itself only if nothing else can happen.
     int anybody(const sim::Decision &decision)
     {
         others_.clear();

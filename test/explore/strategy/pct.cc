@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Priorities with a few change points.
+// The strategy `pct`: priorities with a few change points.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -13,7 +13,7 @@ namespace explore
 namespace
 {
 
-// Who has a priority: threads, their buffers, their signals and timeouts, the scenario's events, and ways to turn out.
+// Actors with a priority: threads, their buffers, their signals and timeouts, the scenario's events, and outcomes.
 constexpr int kActors = 6 * sim::kMaxThreads;
 
 int actor_of(const sim::Action &action)
@@ -54,7 +54,7 @@ class Pct : public sim::Strategy
         return static_cast<int>(best);
     }
 
-    // Who only waits goes behind everybody, or the schedule would never end.
+    // A thread that only waits gets the lowest priority; otherwise the schedule would never end.
     void yielded(int thread) override
     {
         priority_[thread] = --lowest_;

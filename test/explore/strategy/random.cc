@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Random schedules, each with weights of its own.
+// The strategy `random`: random schedules, each with weights of its own.
 #include <array>
 #include <random>
 

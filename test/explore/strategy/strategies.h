@@ -27,12 +27,12 @@ std::unique_ptr<sim::Strategy> make_pct(uint64_t seed, int depth);
 std::unique_ptr<sim::Strategy> make_exhaustive(int preemptions);
 std::unique_ptr<sim::Strategy> make_replay(std::vector<uint8_t> choices);
 
-// How many distinct states the strategy has seen; 0: it does not count them.
+// The number of distinct states that the strategy has seen; 0 if it does not count them.
 uint64_t distinct_states(const sim::Strategy &strategy);
 
-// Choices as text: a letter a choice, a number behind it how often.
+// Choices as text: a letter for each choice, followed by a count.
 std::string encode_choices(const std::vector<uint8_t> &choices);
-// False if the text is none.
+// Returns false if the text encodes no choices.
 bool decode_choices(const std::string &text, std::vector<uint8_t> &choices);
 
 } // namespace explore

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A small program for liburcu, as C and as C++; it says no more than it has to where it does not run on rtrcu. */
+/* A small program for liburcu, as C and as C++; it prints nothing beyond what is needed if it does not run on rtrcu. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

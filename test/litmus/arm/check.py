@@ -4,14 +4,15 @@
 
     check.py ROOT [--renew-ways]
 
-Programs whose outcome is known are held against the model first.  Then every shape must hold.  Then each order of it
-is taken away in a copy of the source's text: a read-modify-write, an acquire or a release becomes relaxed, a fence
-goes.  A line marked `!` must fail without its order, the others must not, and all that are marked `+` must fail
-together: so the marks say what each ordering needs.
+First the model is checked with programs whose outcome is known.  Then every shape must hold.  Then each order of a
+shape is removed in a copy of the source's text: a read-modify-write, an acquire or a release becomes relaxed, a fence
+is deleted.  A line marked `!` must fail without its order, other lines must not, and all lines marked `+` must fail
+together.  So the marks show which orders each shape needs.
 
-A shape takes it that its places are reached.  What decides that in their functions, and around these, stands in
-ways.txt, and must be as it is there: a new condition, loop or return before one, or one more like it, asks for somebody
-to look, and then for --renew-ways.  Exit 0: all is as the shapes say; 1: not; 2: wrong usage.
+A shape assumes that its places are reached. ways.txt lists the conditions that decide this in their functions and
+around these, and must agree with the source.  A new condition, loop or return before a place, or a second place that is
+alike, requires a review, and then --renew-ways.  Exit 0: the source agrees with the shapes; 1: it does not; 2: wrong
+usage.
 """
 
 import copy
@@ -28,11 +29,11 @@ from way import words  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 WEAKER = {"load_acquire": "load_relaxed", "load_consume": "load_relaxed", "store_release": "store_relaxed"}
-explored = {}  # what a program does -> which of its forbidden outcomes come out
+explored = {}  # a program -> the forbidden outcomes that it has
 
 
 def weakened(source, line):
-    """The source without the order of @line: (path, text); None: it has none to take away."""
+    """The source without the order of @line: (path, text); None: the line has no order to remove."""
     path, begin, end = line.found
     text = source.text(path)
     piece = text[begin:end]
@@ -50,7 +51,7 @@ def weakened(source, line):
 
 
 def with_relaxed_updates(source):
-    """The real wrappers, and relaxed ones of the read-modify-writes for the mutants."""
+    """The real wrappers, and for the mutants relaxed versions of the read-modify-writes."""
     text = source.text(library.ATOMICS)
     for name in ("exchange", "fetch_add", "fetch_or", "fetch_and", "compare_exchange"):
         text += f"\n#define rtrcu_relaxed_{name}(p) __atomic_{name}(p, __ATOMIC_RELAXED)\n"
@@ -66,10 +67,11 @@ def fails(shape, source):
 
 
 def holds_without(root, shape, source, lines):
-    """Does the shape hold in a source without the orders of @lines?  None: one of them has none."""
+    """Whether the shape holds in a source without the orders of @lines; None: one of the lines has no order."""
     changes = {library.ATOMICS: with_relaxed_updates(source)}
     changed = source
-    for line in sorted(lines, key=lambda line: line.found[1], reverse=True):  # so that places before stay
+    # last first, so that the earlier places stay valid
+    for line in sorted(lines, key=lambda line: line.found[1], reverse=True):
         change = weakened(changed, line)
         if change is None:
             return None
@@ -79,7 +81,7 @@ def holds_without(root, shape, source, lines):
 
 
 def check_marks(root, shape, source):
-    """What is not as the lines' marks say, and how many orders are needed."""
+    """The disagreements between the source and the lines' marks, and how many orders are needed."""
     wrong, needed = [], 0
     lines = [line for thread in shape.threads for line in thread if line.found]
     for line in lines:
@@ -113,13 +115,13 @@ def check_shape(root, shape):
 
 
 def ways_of(source, shapes):
-    """What decides in the source whether each place is reached: a line for each of which anything does."""
+    """The conditions that decide whether each place is reached: a line for each place that has any."""
     lines = set()
     for shape in shapes:
         try:
             library.program(shape, source)
         except library.ShapeError:
-            continue  # which check_shape() says
+            continue  # check_shape() reports it
         lines |= {f"{' '.join(line.place)}: {' ; '.join(line.way)}" for thread in shape.threads for line in thread
                   if line.found and line.way}
     return sorted(lines)
@@ -142,8 +144,9 @@ def check_ways(source, shapes, renew):
 
 
 def check_calls(source, shapes):
-    """What a line calls does what it is called for: another line says what, of the text of its definition.  Nothing is
-    asked of what the library does not define.
+    """A line assumes the effect of the function that it calls, and another line must describe that effect, from the
+    text of its definition.  Functions that the library does not define are not checked.
+
     """
     lines = [line for shape in shapes for thread in shape.threads for line in thread if line.found]
     told = {line.place[:2] for line in lines if line.called() != line.place[1]}
@@ -160,7 +163,7 @@ def check_calls(source, shapes):
 
 
 def check_macros(source):
-    """Of what @source has been asked for, and of what the compiler brings, there is no macro elsewhere."""
+    """No macro elsewhere has a name that was looked up in @source, or that the compiler predefines."""
     names = {name for _, name in source.names}
     wrong = []
     for path in source.files():
@@ -173,7 +176,7 @@ def check_macros(source):
 
 
 def check_builtins(source):
-    """The compiler's accesses are made by what orders are read from alone: elsewhere one would have none."""
+    """The compiler's atomic builtins occur only in files whose orders are read: elsewhere an order would be missed."""
     wrong = [f"{path}: {builtin}(): only what {library.ATOMICS} makes of it is read" for path in source.files()
              if path not in (library.ATOMICS, library.FENCES) for builtin in library.BUILTIN.findall(source.text(path))]
     for text in wrong:

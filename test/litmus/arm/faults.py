@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Check that check.py sees the faults of faults/: faults.py ROOT [NAME...]; all of them, or those that are named.
+"""Check that check.py reports the faults of faults/: faults.py ROOT [NAME...]; all of them, or those that are named.
 
-The format is that of the torture mutants (test/torture/make_mutant.py), with `says: TEXT`, which stands in what
-check.py prints of a source with the fault: that an outcome comes out, or that the text is another.  Exit 0: every one
-is seen, and the source without one passes; 1: not so, or a fault fits the source no more; 2: wrong usage.
+The format is that of the torture mutants (test/torture/make_mutant.py), with `says: TEXT`, a text that check.py prints
+about a source with the fault: a forbidden outcome, or a changed text.  Exit 0: every fault is reported, and the source
+without a fault passes; 1: otherwise, or if a fault no longer fits the source; 2: wrong usage.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ def checked(root, texts):
 
 
 def unseen(root, spec):
-    """Why the fault counts as not seen; None: it is."""
+    """Why the fault counts as not reported; None: it is reported."""
     try:
         keys, edits = make_mutant.parse(spec.read_text(encoding="utf-8"))
         texts = make_mutant.patched(edits, root / "src")
@@ -63,7 +63,7 @@ def main(arguments):
         print("usage: faults.py ROOT [NAME...]", file=sys.stderr)
         return 2
     specs = specs or sorted((HERE / "faults").glob("*.mutant"))
-    status, output = checked(root, {})  # before the others are started, so that they know what it has explored
+    status, output = checked(root, {})  # before the others start, so that they inherit its explored programs
     if status != 0:
         print(f"without a fault check.py exits {status}:\n{output}")
         return 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Small programs whose outcome on aarch64 is known, to hold the model against."""
+"""Small programs whose outcome on aarch64 is known, to check the model."""
 
 from model import Event, Program, outcomes
 
@@ -29,7 +29,7 @@ def only(register):
     return Event("only", register=register, value=1, expected=1)
 
 
-# name, may it come out, threads, the outcome by register
+# name, whether the outcome is allowed, threads, the outcome by register
 PROGRAMS = [
     ("MP", True, [[write("x"), write("y")], [read("r1", "y"), read("r2", "x")]], {"r1": 1, "r2": 0}),
     ("MP+rel+po", True, [[write("x"), write("y", RELEASE)], [read("r1", "y"), read("r2", "x")]], {"r1": 1, "r2": 0}),
@@ -75,7 +75,7 @@ def is_seen(wanted):
 
 
 def wrong():
-    """The programs of which the model says something else."""
+    """The programs on which the model disagrees."""
     names = []
     for name, expected, threads, wanted in PROGRAMS:
         program = Program({"x": 0, "y": 0}, threads, [is_seen(wanted)])

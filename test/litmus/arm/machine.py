@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What aarch64's compiler reads of a text, where that depends on the machine alone: on the conditions of #if."""
+"""The parts of a text that the compiler reads for aarch64, if the conditions of #if depend on the machine alone.
+
+What RTRCU_DYNAMIC_TLS selects, the build of a private copy, is left out.
+"""
 
 import re
 
-MACHINE = {"__x86_64__": "False", "__aarch64__": "True", "__riscv": "False"}
+MACHINE = {"__x86_64__": "False", "__aarch64__": "True", "__riscv": "False", "RTRCU_ONE_WORD": "False",
+           "RTRCU_DYNAMIC_TLS": "False"}
 DIRECTIVE = re.compile(r"^([ \t]*#[ \t]*)(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b(.*)$")
 KNOWN = re.compile(r"(?:True|False|&&|\|\||!(?!=)|[\s()])+")
 
 
 def holds(word, rest):
-    """True or False; None: it asks for something else, or in another way."""
+    """True or False; None: the condition depends on something else, or has another form."""
     if word.endswith("def"):
         rest = f"{'!' if word.endswith('ndef') else ''}defined({rest.strip()})"
     text = re.sub(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))",
@@ -23,14 +27,14 @@ def holds(word, rest):
 
 
 class Open:
-    """An #if that is open.  @read: whether what stands here is read; None: it depends on something else."""
+    """An open #if.  @read: whether the current text is read; None: that depends on something else."""
 
     def __init__(self, word, rest):
         self.read = holds(word, rest)
         self.known, self.done = self.read is not None, self.read is True
 
     def goes_on(self, word, rest):
-        """Is this the first of it that is not known?  What has been left out stays so."""
+        """Whether this is the first branch that is not known to be left out.  Branches left out before stay so."""
         if not self.known:
             return False
         found = True if word == "else" else holds(word.removeprefix("el"), rest)
@@ -43,8 +47,9 @@ class Open:
 
 
 def as_on_aarch64(text):
-    """The same length; what is not read there, and the directives that say so, are blank.  An #elif of which all before
-    it is blank becomes an #if: so those that are left are whole.
+    """A text of the same length, in which the parts that are not read, and their directives, are blank.  An #elif after
+    blank branches only becomes an #if, so that the remaining directives are complete.
+
     """
     lines, opened = [], []
     for line in text.split("\n"):

@@ -2,9 +2,9 @@
 """The memory model of aarch64 over small programs: every execution, judged by the axioms.
 
 After "Simplifying ARM Concurrency" (Pulte et al., POPL 2018) and the Arm architecture's own text, without mixed sizes,
-instruction fetch and dependencies through addresses, which no shape uses.  A load-acquire is the weaker of the two
-that compilers may choose (LDAPR: it may pass an earlier store-release).  A heavy fence is a full fence of its caller,
-and one of each other thread at any place of that thread, between what the caller does before and behind the call.
+instruction fetch and dependencies through addresses, which no shape uses.  A load-acquire is the weaker of the two that
+compilers may choose (LDAPR: it may pass an earlier store-release).  A heavy fence is a full fence of its caller, and a
+full fence of each other thread at some point of that thread, between the caller's accesses before and after the call.
 """
 
 import dataclasses
@@ -13,20 +13,20 @@ import itertools
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """One step of a thread, as the source has it.  @value: what is stored, or what to add for `add`."""
+    """One step of a thread, as in the source.  @value: the stored value, or the addend for `add`."""
 
     kind: str  # read, write, set, or, and, add, cas, fence, heavy, only
     variable: str = ""
     value: int = 0
-    expected: int = 0  # cas: what must be there
+    expected: int = 0  # cas: the expected value
     register: str = ""
-    orders: frozenset = frozenset()  # acquire, release; fence: a full fence stands behind it
+    orders: frozenset = frozenset()  # acquire, release; fence: a full fence follows the access
     text: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Access:
-    """What an event did in one execution."""
+    """An access that an event made in one execution."""
 
     thread: int
     index: int  # in its thread
@@ -34,7 +34,7 @@ class Access:
     variable: str
     value: int
     orders: frozenset
-    pair: int = 0  # of the two halves of a read-modify-write; 0 = none
+    pair: int = 0  # links the two halves of a read-modify-write; 0 = none
 
 
 UPDATES = {
@@ -47,7 +47,7 @@ UPDATES = {
 
 
 def step(event, thread, seen, trace, registers):
-    """Append what @event does if it reads @seen."""
+    """Append the accesses that @event makes if it reads @seen."""
     trace, registers = list(trace), dict(registers)
     if event.register:
         registers[event.register] = seen
@@ -58,7 +58,8 @@ def step(event, thread, seen, trace, registers):
     elif event.kind in UPDATES:
         stored = UPDATES[event.kind](seen, event)
         pair = len(trace) + 1 if stored is not None else 0
-        orders = event.orders - {"fence"}  # which is a step of its own: nothing before the update is kept by it
+        # the fence is a step of its own: it does not order accesses before the update
+        orders = event.orders - {"fence"}
         trace.append(Access(thread, len(trace), True, event.variable, seen, orders - {"release"}, pair))
         if stored is not None:
             trace.append(Access(thread, len(trace), False, event.variable, stored, orders - {"acquire"}, pair))
@@ -70,14 +71,14 @@ def step(event, thread, seen, trace, registers):
 
 
 def traces(events, thread, values):
-    """All ways the thread may go, whatever its reads see: (accesses, registers)."""
+    """All executions of the thread, for all values that its reads may see: (accesses, registers)."""
     found = [([], {})]
     for event in events:
         following = []
         for trace, registers in found:
             if registers.get("stopped"):
                 following.append((trace, registers))
-            elif event.kind == "only":  # goes on only if the register says so: a branch before all that follows
+            elif event.kind == "only":  # continues only if the register has the value: a branch before all that follows
                 stays = registers[event.register] in (event.value, event.expected)
                 following.append((trace, registers if stays else {**registers, "stopped": 1}))
             else:
@@ -89,7 +90,7 @@ def traces(events, thread, values):
 
 
 def possible_values(program):
-    """What each variable may ever hold; widened until nothing is new."""
+    """The values that each variable may ever hold, extended until no new one is found."""
     values = {name: {value} for name, value in program.initial.items()}
     for _ in range(8):
         before = {name: set(held) for name, held in values.items()}
@@ -129,7 +130,8 @@ def is_cyclic(edges, count):
 
 def orders_within(trace, first, branches):
     """Edges of one thread that every other thread sees; @first: number of its first access, @branches: indices of
-    the reads that a branch depends on, for each access."""
+    the reads on which a branch depends, for each access.
+    """
     edges = set()
     for j, later in enumerate(trace):
         for i, earlier in enumerate(trace[:j]):
@@ -142,8 +144,10 @@ def orders_within(trace, first, branches):
 
 
 def judge(accesses, first, within, reads_from, order):
-    """Is this execution allowed?  @reads_from: read -> write or None (the initial value); @order: variable -> its
-    writes, oldest first."""
+    """Whether this execution is allowed.  @reads_from: read -> write or None (the initial value); @order: variable ->
+    its
+    writes, oldest first.
+    """
     count = len(accesses)
     place = {write: i for writes in order.values() for i, write in enumerate(writes)}
     same_place, external, atomic = set(), set(within), True
@@ -159,7 +163,7 @@ def judge(accesses, first, within, reads_from, order):
         newer = [w for w in order.get(accesses[read].variable, ()) if write is None or place[w] > place[write]]
         communication |= {(read, w) for w in newer if w != read}
         half = accesses[read]
-        if half.pair:  # its store comes right behind what it read
+        if half.pair:  # its store directly follows the write that it read
             own = [w for w in newer if (accesses[w].thread, accesses[w].pair) == (half.thread, half.pair)]
             atomic &= [place[w] for w in own] == [0 if write is None else place[write] + 1]
     external |= {(a, b) for a, b in communication if accesses[a].thread != accesses[b].thread}
@@ -167,7 +171,7 @@ def judge(accesses, first, within, reads_from, order):
 
 
 def heavy_edges(traces_, starts, total):
-    """For each choice of where a heavy fence reaches the other threads: edges, and how many nodes there are."""
+    """Each choice of the points at which a heavy fence reaches the other threads: edges, and the number of nodes."""
     calls = [(t, i) for t, trace in enumerate(traces_) for i, a in enumerate(trace) if "heavy" in a.orders]
     reached = [(call, t) for call in calls for t in range(len(traces_)) if t != call[0]]
     for places in itertools.product(*[range(len(traces_[t]) + 1) for _, t in reached]):
@@ -208,7 +212,7 @@ def branches_of(events, trace):
 
 
 def belongs_together(access, following):
-    """Halves of an update, and the fence behind it."""
+    """Whether these are halves of an update, or an update and the fence after it."""
     if access.pair and following.pair == access.pair:
         return True
     return "behind" in following.orders

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Shapes of the ordering tags, whose orders are read from the library's source.
 
-A shape says what the threads do to a few variables; which wrapper makes an access, and so its order on aarch64, stands
-in the source alone.  See shapes.txt for the language.
+A shape describes the accesses of the threads to a few variables.  Which wrapper makes an access, and so its order on
+aarch64, is read from the source.  See shapes.txt for the language.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ MACRO = r"^[ \t]*#[ \t]*(?P<what>define|undef)[ \t]+(?P<name>%s)\b(?P<rest>(?:[^
 CALLS = ("call", "again")
 UPDATE = r"(?:relaxed_)?(?:exchange|fetch_\w+|compare_exchange)"
 KINDS = {"read": r"load_\w+", "write": r"store_\w+", "set": UPDATE, "or": UPDATE, "and": UPDATE, "add": UPDATE,
-         "cas": UPDATE}  # and what the names of their wrappers are
+         "cas": UPDATE}  # and the patterns of their wrappers' names
 
 
 class ShapeError(Exception):
@@ -36,21 +36,21 @@ class Source:
 
     def __init__(self, root, changes=None):
         self.root, self.changes, self.seen = pathlib.Path(root), changes or {}, {}
-        self.names = set()  # (path, name) of each function and macro that has been asked for
+        self.names = set()  # (path, name) of each function and macro that was looked up
 
     def text(self, path):
-        """As aarch64's compiler reads it, without comments; what stands behind keeps its place."""
+        """The text as aarch64's compiler reads it, without comments; the text after them keeps its place."""
         if path not in self.seen:
             text = self.changes.get(path) or (self.root / path).read_text(encoding="utf-8")
             self.seen[path] = as_on_aarch64(COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text))
         return self.seen[path]
 
     def macros(self, path, name):
-        """The #defines and #undefs of what matches @name."""
+        """The #defines and #undefs of names that match @name."""
         return list(re.finditer(MACRO % name, self.text(path), re.M | re.S))
 
     def with_values(self, text):
-        """Names that the fences' header defines for the machine, with what they are there."""
+        """Names that the fences' header defines for the machine, with their values there."""
         for name in sorted(set(re.findall(r"\bRTRCU_\w+\b", text))):
             found = [" ".join([words(match["rest"]) or match["what"], *around(self.text(FENCES)[:match.start()])])
                      for match in self.macros(FENCES, name)]
@@ -60,18 +60,18 @@ class Source:
         return text
 
     def files(self):
-        """The paths of all that the library is compiled from."""
+        """The paths of all files from which the library is compiled."""
         return [str(file.relative_to(self.root)) for folder in ("include", "src")
                 for file in sorted((self.root / folder).rglob("*.[ch]"))]
 
     def heads(self, path, function):
-        """Where functions of this name are defined."""
+        """The definitions of functions with this name."""
         text = self.text(path)
         found = re.finditer(rf"^(?!\s|/|#)[^\n;]*\b{re.escape(function)}\(", text, re.M)
         return [head for head in found if 0 < text.find("{", head.end()) < text.find(";", head.end()) % (1 << 40)]
 
     def attrs(self, path, name):
-        """The files whose function or macro a call in @path means: its own, else all that others may call."""
+        """The files whose function or macro a call in @path may mean: its own, else all that other files may call."""
         attrs = []
         for file in self.files():
             if name in self.text(file):
@@ -82,13 +82,13 @@ class Source:
         return [path] if path in attrs else attrs
 
     def body(self, path, function):
-        """Where the function or macro stands: (begin, end).  No other has its name, nor is it undefined behind it."""
+        """The extent of the function or macro: (begin, end).  No other has its name, and it is not undefined later."""
         self.names.add((path, function))
         text, macros = self.text(path), self.macros(path, re.escape(function))
         defined = [match for match in macros if match["what"] == "define"]
         heads = self.heads(path, function)
         if len(heads) + len(defined) != 1 or macros[-1:] != defined:
-            raise ShapeError(f"{path}: there is no function {function}(), or two, or an #undef behind it")
+            raise ShapeError(f"{path}: there is no function {function}(), or two, or an #undef after it")
         if not defined:
             return heads[0].start(), text.index("\n}\n", heads[0].start())
         if not defined[0]["rest"].startswith("("):
@@ -96,7 +96,7 @@ class Source:
         return defined[0].start(), defined[0].end()
 
     def definition(self, path, name):
-        """The text of what orders are read from, which must be the only one that there can be."""
+        """The text from which orders are read, which must be the only possible definition."""
         begin, end = self.body(path, name)
         unmet = around(self.text(path)[:begin])
         if unmet:
@@ -108,17 +108,17 @@ class Source:
         return bool(fence) and not way_to(before)
 
     def update_fences(self):
-        """Does RTRCU_UPDATE() fence behind what it does, always?"""
+        """Whether RTRCU_UPDATE() always fences after its operation."""
         definition = self.definition(ATOMICS, "RTRCU_UPDATE")
         head = re.match(r"#define \w+\((\w+)\)", definition)
         if not head:
             return False
-        before, fence, behind = definition[head.end():].rpartition(FULL)
+        before, fence, passed = definition[head.end():].rpartition(FULL)
         does = re.compile(rf"\b(?<!__typeof__\(){head[1]}\b")
-        return bool(fence and does.search(before)) and not does.search(behind) and not way_to(head[0] + before)
+        return bool(fence and does.search(before)) and not does.search(passed) and not way_to(head[0] + before)
 
     def wrapper_orders(self, name):
-        """What <rtrcu/detail/atomic.h> makes of rtrcu_<name>() on aarch64."""
+        """The orders of rtrcu_<name>() on aarch64, by <rtrcu/detail/atomic.h>."""
         builtin = re.sub(r"^relaxed_|(?<=load)_\w+|(?<=store)_\w+", "", name)
         match = re.fullmatch(ACCESS % builtin, words(self.definition(ATOMICS, f"rtrcu_{name}")))
         if not match:
@@ -134,15 +134,15 @@ class Line:
     """One line of a shape."""
 
     number: int
-    mark: str  # `!`: the shape must not hold without this order; `+`: not without all that are marked so
+    mark: str  # `!`: the shape must not hold without this order; `+`: not without all orders that are marked so
     register: str
     words: list
     place: tuple  # path, function, argument; or None
-    found: tuple = None  # where the source has it: path, begin, end
-    way: tuple = ()  # what decides whether it is reached there
+    found: tuple = None  # its place in the source: path, begin, end
+    way: tuple = ()  # the conditions that decide whether it is reached there
 
     def called(self):
-        """The function or macro whose work the line takes for granted, or None."""
+        """The function or macro whose effect the line assumes, or None."""
         return re.match(r"\w+", self.place[2])[0] if self.words[0] in (*CALLS, "heavy") else None
 
 
@@ -180,11 +180,11 @@ def parse(text):
     return shapes
 
 
-def find(source, line, behind):
-    """The wrapper's name at the line's place, not before @behind[path, function]."""
+def find(source, line, passed):
+    """The name of the first wrapper at the line's place from @passed[path, function] on."""
     path, function, argument = (*line.place, "")[:3]
     head, end = source.body(path, function)
-    begin = max(head, behind.get((path, function), 0))
+    begin = max(head, passed.get((path, function), 0))
     kind = line.words[0]
     if kind == "fence" and not source.fence_is_full():
         return None
@@ -196,44 +196,46 @@ def find(source, line, behind):
     if match and kind in KINDS and not re.fullmatch(KINDS[kind], match.group(1)):
         raise ShapeError(f"line {line.number}: {path}: {function}(): rtrcu_{match.group(1)}() is no `{kind}`")
     if match:
-        behind[path, function] = match.end()
+        passed[path, function] = match.end()
         line.found = (path, match.start(), match.end())
         alike = [one.start() for one in re.compile(pattern).finditer(source.text(path), head, end)]
         line.way = way_of(source, path, head, match.start(), alike)
     return match.group(1) if match and kind != "heavy" else kind if match else None
 
 
-def find_call(source, line, behind):
-    """What the half calls stands behind what the half did before, and, unless it is said again, nowhere before."""
+def find_call(source, line, passed):
+    """The calls of the half are after its earlier steps, and, unless given again, not before."""
     path, function, call = line.place
     head, end = source.body(path, function)
-    text, begin = source.text(path), max(head, behind.get((path, function), 0))
+    text, begin = source.text(path), max(head, passed.get((path, function), 0))
     calls = [match.start() for match in re.compile(rf"(?<!\w){re.escape(call)}").finditer(text, head, end)]
     at = next((here for here in calls if here >= begin), -1)
     if at < 0 or (at != calls[0] and line.words[0] == "call"):
         raise ShapeError(f"line {line.number}: {path}: {function}() has no {call} here, or one before it")
-    behind[path, function] = at + len(call)
+    passed[path, function] = at + len(call)
     line.found, line.way = (path, at, at + len(call)), way_of(source, path, head, at, calls)
 
 
 def way_of(source, path, head, at, alike):
-    """What decides whether what stands @at is reached; and which it is, where more in the function are @alike."""
+    """The conditions that decide whether the place @at is reached; and its index, if several in the function are
+    @alike.
+    """
     ways = around(source.text(path)[:head]) + way_to(source.text(path)[head:at])
     which = [f"{sum(start <= at for start in alike)} of {len(alike)} there"] if len(alike) > 1 else []
     return tuple([source.with_values(text) for text in ways] + which)
 
 
-def event_of(source, line, behind):
+def event_of(source, line, passed):
     """The event, or None: a fence that the source does not have, or no event."""
     kind, *rest = line.words
     if kind in CALLS:
-        return find_call(source, line, behind)
+        return find_call(source, line, passed)
     if kind == "only":
         values = [int(v) for v in rest[1:]]
         return Event("only", register=rest[0], value=values[0], expected=values[-1])
     orders = frozenset()
     if line.place:
-        name = find(source, line, behind)
+        name = find(source, line, passed)
         if name is None:
             return None
         orders = source.wrapper_orders(name) if kind in KINDS else orders
@@ -247,8 +249,8 @@ def event_of(source, line, behind):
 def program(shape, source):
     threads = []
     for lines in shape.threads:
-        behind = {}
-        threads.append([event for event in (event_of(source, line, behind) for line in lines) if event])
+        passed = {}
+        threads.append([event for event in (event_of(source, line, passed) for line in lines) if event])
     conditions = [compile(text, f"{shape.tag}: forbidden", "eval") for text in shape.forbidden]
 
     def holds(condition):
@@ -263,7 +265,7 @@ def program(shape, source):
 
 
 class Any(dict):
-    """A final state that has every value."""
+    """A final state in which every variable has every value."""
 
     class Value:
         def __eq__(self, other):

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What decides in a function's text whether a place in it is reached: the conditions and loops that it stands in, the
-ways out before it, and conditional compilation.  Text alone: two ways that say the same in other words differ.
+"""The conditions in a function's text that decide whether a place in it is reached: the conditions and loops around it,
+the exits before it, and conditional compilation.  Only texts are compared: equivalent conditions in other words differ.
 """
 
 import re
 
-# A macro may do whatever these do; so may what is not evaluated.
+# A macro may contain any of these, and so may an operand that is not evaluated.
 CONTROL = re.compile(r"\b(?:if|else|for|while|do|switch|case|default|sizeof|typeof|__typeof__|__builtin_\w+)\b|\?|&&|"
                      r"\|\||\b(?!RTRCU_)[A-Z][A-Z0-9_]*\(")
 OUT = re.compile(r"\b(return|goto|break|continue|abort|exit|_exit|pthread_exit|plat_die|__builtin_\w+)\b|"
                  r"^(?!RTRCU_|INVARIANT)([A-Z][A-Z0-9_]*)\(|\b(?:for|while) ?\(.*\)$")
 LOOP = re.compile(r"^(?:for|while|do|switch)\b")
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\.)*", re.M | re.S)
-GUARD = re.compile(r"\A\s*#ifndef (\w+)\n#define \1\n")  # of a header: no condition
+GUARD = re.compile(r"\A\s*#ifndef (\w+)\n#define \1\n")  # a header's include guard, which is no condition
 
 
 def words(text):
@@ -20,13 +20,13 @@ def words(text):
 
 
 class Reader:
-    """Goes through the text up to the place."""
+    """Reads the text up to the place."""
 
     def __init__(self):
-        self.blocks = []   # (header, number of ways out before it, depth of brackets before it) of each that is open
-        self.outs = []     # (the word, text)
+        self.blocks = []   # (header, number of exits before it, depth of brackets before it) of each open block
+        self.outs = []     # (the word, text) of each exit
         self.last_if = {}  # depth -> the header of the last `if` there
-        self.unmet = []    # conditional compilation that is open
+        self.unmet = []    # open conditional compilation
         self.start = 0
 
     def header(self, text):
@@ -73,7 +73,7 @@ class Reader:
 
 
 def around(text):
-    """@text: of a file up to a definition.  The conditional compilation that is open there, a list of texts."""
+    """@text: of a file up to a definition.  Returns the conditional compilation that is open there, a list of texts."""
     reader = Reader()
     for directive in DIRECTIVE.findall(GUARD.sub("", text)):
         reader.directive(directive)
@@ -81,7 +81,9 @@ def around(text):
 
 
 def way_to(text):
-    """@text: of a function or macro from its first line up to the place.  A list of texts, empty if nothing decides."""
+    """@text: of a function or macro from its first line up to the place.  Returns a list of texts, empty if the place
+    is always reached.
+    """
     text = re.sub(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', '""', text)
     reader, depth, at = Reader(), 0, 0
     macro = re.match(r"#define \w+\([^)]*\)", text)
@@ -91,7 +93,7 @@ def way_to(text):
         if text[at] == "#" and not text[text.rfind("\n", 0, at) + 1:at].strip() and not macro:
             end = DIRECTIVE.match(text, text.rfind("\n", 0, at) + 1).end()
             reader.directive(text[at:end])
-            text = text[:at] + " " * (end - at) + text[end:]  # what it interrupts goes on behind it
+            text = text[:at] + " " * (end - at) + text[end:]  # the text that it interrupts continues after it
             at = end
             continue
         if text[at] in "([":

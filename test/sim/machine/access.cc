@@ -28,17 +28,17 @@ void World::check_access(uintptr_t address, size_t size, AccessKind kind, const 
     if (address < kFirstPage)
         fail(fmt::format("{}: through a null pointer", text));
     Access access{current_->id, static_cast<int>(threads_.size()), &current_->clock, text, pc};
-    std::string error = is_of_gone_thread(address) ? "use of what belonged to a thread that is not in the fork's child"
+    std::string error = is_of_gone_thread(address) ? "use of memory of a thread that is not in the fork's child"
                                                    : memory_.check(address, size, kind, access, options_.races);
     if (!error.empty())
         fail(fmt::format("{}: {}", text ? text : fmt::format("plain access|{}", fmt::ptr(pc)), error));
 }
 
-// The compiler's call stands before the access, which then touches the bytes themselves.  So the bytes that wait in the
-// thread's own buffer are laid over memory for the access, and taken back at the next step (settle()): a plain access
-// publishes nothing and is no fence.  What the thread writes there, or into its own block, which others read on
-// purpose, goes into its buffer like any other store.  Elsewhere a plain write goes to memory by itself, and what
-// others may see of it is a matter of the race check.
+// The compiler's call precedes the access, which then reads or writes memory directly.  So the bytes in the thread's
+// own buffer are written over memory for the access, and removed at the next step (settle()): a plain access publishes
+// nothing and is no fence.  What the thread writes there, or into its own block, which other threads read on purpose,
+// goes into its buffer like any other store.  Elsewhere a plain write goes directly to memory, and the race check
+// decides whether other threads may see it.
 void World::plain(uintptr_t address, size_t size, bool writes, const void *pc)
 {
     if (!active() || on_own_stack(address))
@@ -50,7 +50,7 @@ void World::plain(uintptr_t address, size_t size, bool writes, const void *pc)
     auto block = reinterpret_cast<uintptr_t>(thread_block());
     bool own = address >= block && address < block + kThreadBlock;
     if (own)
-        signal_point(); // what a handler changes there is the thread's own
+        signal_point(); // a handler's changes there are the thread's own
     check_access(address, size, writes ? AccessKind::kPlainWrite : AccessKind::kPlainRead, nullptr, pc);
     if (writes)
         memory_.will_change(address, size);
@@ -71,7 +71,7 @@ void World::lay_over(uintptr_t address, size_t size, bool writes)
         Memory::write_bytes(address + i, current_->buffer.forward(address + i, 1, Memory::read(address + i, 1)), 1);
 }
 
-// The access has happened: memory as it was, and what was written into the buffer.
+// After the access: restore memory, and move the written bytes into the buffer.
 void World::settle()
 {
     if (overlay_.memory.empty())
@@ -130,13 +130,13 @@ void World::put(uintptr_t address, uint64_t value, size_t size, bool release, bo
                         where};
     store.clock = release ? t.clock : t.released;
     if (exclusive)
-        memory_.publishers(address, size, store.clock); // a release sequence goes on through updates
+        memory_.publishers(address, size, store.clock); // a release sequence continues through updates
     if (release)
         t.clock.at[t.id]++;
     t.history = mix(t.history, reinterpret_cast<uintptr_t>(text));
     trace(text, where, store.value);
-    // What lies in a frame goes there at once: the place may be another frame's when the buffer drains.  Others see it
-    // early, and find it only behind what leads them there.
+    // A store to a stack frame is committed immediately, since the place may belong to another frame when the buffer
+    // drains.  Other threads see it early, but can find it only after the pointers that lead to it.
     if (!exploring() || options_.model == Model::kSc || on_own_stack(address)) {
         commit(t, store);
         return;
@@ -146,7 +146,8 @@ void World::put(uintptr_t address, uint64_t value, size_t size, bool release, bo
     t.buffer.push(store);
 }
 
-// A store that others' exclusive updates of the same bytes must not overtake, nor it them.
+// Commit a store.  Exclusive updates by other threads of the same bytes must neither overtake it nor be overtaken by
+// it.
 void World::commit(Thread &owner, const BufferedStore &store)
 {
     yield_exclusive(owner, store.address, store.size);
@@ -182,7 +183,7 @@ void World::order_acquire(Thread &t)
         drain_one(t, 0);
 }
 
-// The read half of an update, and what it may do to the store buffer: x86 drains it; a load-exclusive and
+// The read half of an update, and its effect on the store buffer: x86 drains it; a load-exclusive and
 // store-exclusive pair with acquire and release leaves the store where it may still be overtaken by later loads.
 uint64_t World::update_begin(uintptr_t address, size_t size, bool acquire, const char *text)
 {
@@ -210,7 +211,7 @@ void World::update_end(uintptr_t address, uint64_t value, size_t size, bool rele
         return;
     drain_all(t);
     t.released = t.clock;
-    t.clock.at[t.id]++; // what follows is no part of it
+    t.clock.at[t.id]++; // later accesses do not belong to the release
 }
 
 uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, bool release, const char *text,
@@ -225,7 +226,7 @@ uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, bool 
     return value;
 }
 
-// Others see it at once; one who counts is alone in it.
+// Other threads see a count immediately, and only one thread counts at a time.
 void World::count(uintptr_t address, uint64_t amount, size_t size, const char *text)
 {
     if (active()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Vector clocks: what each simulated thread knows of the others' past.
+// Vector clocks: which steps of the other threads happened before a simulated thread's current one.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@ namespace sim
 {
 
 constexpr int kMaxThreads = 8;
-constexpr int kNoThread = kMaxThreads; // whoever sets up
+constexpr int kNoThread = kMaxThreads; // the setup, which is no thread
 
 struct Clock {
     std::array<uint16_t, kNoThread + 1> at{};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The doors of the machine: the calls of sim.h, and those that the compiler puts before every plain access.
-//
-// The explored source is compiled with the instrumentation of the race detector but linked without its library; these
+// The entry points of the machine: the calls of sim.h, and those that the compiler inserts before every plain access.
+// The explored source is compiled with the instrumentation of the race detector, but linked without its library.  These
 // functions are called instead.
 #include <cstdlib>
 #include <cstring>
@@ -197,7 +196,8 @@ void *sim_memset(void *place, int byte, size_t size)
     return memset(place, byte, size);
 }
 
-// What is read lies over memory for the access; so it is copied before the other place is looked at.
+// The buffered bytes of the source lie over memory only for the access, so they are copied before the target is
+// accessed.
 void *sim_memcpy(void *place, const void *from, size_t size)
 {
     std::vector<uint8_t> bytes(size);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The simulated kernel: heavy fences, futexes, clock, signal mask, memory.
-//
-// A system call that touches a futex word is a full fence of its caller, as the kernel's own code makes it.
+// A system call that accesses a futex word is a full fence of its caller, as in the kernel.
 #include <cerrno>
 #include <cstring>
 
@@ -15,12 +14,12 @@ namespace sim
 namespace
 {
 
-// As the kernel lays out the word of a priority-inheriting futex.
+// The kernel's layout of the word of a priority-inheriting futex.
 constexpr uint32_t kOwnerMask = 0x3fffffff, kWaitersBit = 0x80000000;
 
 } // namespace
 
-// Each thread passes a full fence at a moment of its own, between the beginning and the end of the call, in any order.
+// Each thread passes a full fence at its own step between the beginning and the end of the call, in any order.
 int World::fence_heavy(bool visit)
 {
     point(visit ? "visit every CPU" : "membarrier", "fence_heavy");
@@ -68,7 +67,7 @@ int World::futex_wait(uintptr_t word, uint32_t expected, int64_t timeout_ns)
     return t.wait_result;
 }
 
-// In the order of their numbers, which is no promise of the kernel either.
+// Wakes in the order of thread numbers, which the kernel does not promise either.
 int World::futex_wake(uintptr_t word, int count)
 {
     point("futex wake", "futex_wake");
@@ -85,7 +84,7 @@ int World::futex_wake(uintptr_t word, int count)
     return woken;
 }
 
-// Of those that are there now.
+// Finds one of the threads that exist now.
 Thread *World::thread_of(uint32_t number)
 {
     for (Thread &thread : threads_) {
@@ -93,6 +92,49 @@ Thread *World::thread_of(uint32_t number)
             return &thread;
     }
     return nullptr;
+}
+
+World::EventState &World::event_of(int number, const char *text)
+{
+    point(text, "event");
+    real_fence(*current_);
+    size_t event = number < 0 ? kClosed : numbers_[static_cast<size_t>(number)];
+    if (event == kClosed)
+        fail(fmt::format("{}: descriptor {} is closed, and may be another file's", text, number));
+    return events_made_[event];
+}
+
+int World::event_make()
+{
+    numbers_.push_back(events_made_.size());
+    events_made_.push_back({});
+    return static_cast<int>(numbers_.size()) - 1;
+}
+
+int World::event_duplicate(int number)
+{
+    numbers_.push_back(numbers_[static_cast<size_t>(number)]);
+    return static_cast<int>(numbers_.size()) - 1;
+}
+
+void World::event_set(int number)
+{
+    EventState &event = event_of(number, "event set");
+    event.set = true;
+    event.edges++;
+    trace("event set", "", event.edges);
+}
+
+void World::event_clear(int number)
+{
+    event_of(number, "event clear").set = false;
+    trace("event clear", "", 0);
+}
+
+void World::event_close(int number)
+{
+    (void)event_of(number, "event close");
+    numbers_[static_cast<size_t>(number)] = kClosed;
 }
 
 int World::futex_lock_pi(uintptr_t word, int64_t timeout_ns)
@@ -161,7 +203,7 @@ bool World::block_signals(bool blocked)
 {
     bool before = current_->signals_blocked;
     current_->signals_blocked = blocked;
-    signal_point(); // what was pending comes before the call returns
+    signal_point(); // pending signals are delivered before the call returns
     return before;
 }
 
@@ -175,7 +217,7 @@ void World::add_event(const char *name, void (*f)())
     events_.emplace_back(name, f);
 }
 
-// Only a matter of who runs when: no fence, and nothing is known of who made it true.
+// Affects only scheduling: it is no fence, and does not synchronize with the thread that made the condition true.
 void World::wait_until(bool (*condition)())
 {
     Thread &t = *current_;
@@ -184,7 +226,7 @@ void World::wait_until(bool (*condition)())
     block(Waits::kUntil, 0, INT64_MAX);
 }
 
-// Never the same address twice in a schedule: what is freed stays known as freed.
+// Never returns the same address twice in a schedule: freed memory remains known as freed.
 void *World::allocate(size_t bytes)
 {
     settle();
@@ -200,15 +242,18 @@ void *World::allocate(size_t bytes)
     return memory;
 }
 
+// Aligned like the library's cache lines, of which it puts several into a page.
 void *World::allocate_pages(size_t bytes)
 {
+    while (reinterpret_cast<uintptr_t>(heap_.data() + heap_used_) % 64)
+        heap_used_ += 16;
     void *pages = allocate(bytes);
-    allocations_.erase(reinterpret_cast<uintptr_t>(pages)); // no matter for free()
+    allocations_.erase(reinterpret_cast<uintptr_t>(pages)); // not an allocation that free() may take
     pages_[reinterpret_cast<uintptr_t>(pages)] = bytes;
     return memset(pages, 0, bytes);
 }
 
-// As release(), of pages that this schedule has given.
+// Like release(), for pages that this schedule has allocated.
 void World::release_pages(void *memory, size_t bytes)
 {
     auto address = reinterpret_cast<uintptr_t>(memory);
@@ -222,7 +267,7 @@ void World::release_pages(void *memory, size_t bytes)
     trace("release of pages", "", address);
 }
 
-// Freeing is a write of the whole: it must come after every other access.
+// Freeing is a write of the whole allocation: every other access must happen before it.
 void World::release(void *memory)
 {
     auto address = reinterpret_cast<uintptr_t>(memory);

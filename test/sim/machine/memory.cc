@@ -155,8 +155,8 @@ bool Memory::comes_after_write(uintptr_t address, const Clock &clock) const
     return !c || clock.covers(c->writer[byte], c->write_time[byte]);
 }
 
-// What the memory model of the language forbids: two accesses, one of them a write, one of them plain, and neither
-// before the other.
+// Reports a data race of the language's memory model: two accesses, at least one of them a write and at least one
+// plain, neither of which happens before the other.
 std::string Memory::race(Cell &c, size_t first, size_t last, AccessKind kind, const Access &access)
 {
     bool plain = kind == AccessKind::kPlainRead || kind == AccessKind::kPlainWrite;
@@ -187,7 +187,7 @@ std::string Memory::check(uintptr_t address, size_t size, AccessKind kind, const
         Cell &c = cell(granule);
         for (size_t i = first; i <= last && error.empty(); i++) {
             if (c.freed & 1u << i)
-                error = "use of freed memory, or of what lies behind some";
+                error = "use of freed memory, or of memory after an allocation";
         }
         if (races && error.empty()) {
             error = race(c, first, last, kind, access);

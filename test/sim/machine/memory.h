@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Simulated memory: the bytes themselves lie where the program has them; this holds what is known about each granule of
+// Simulated memory.  The bytes themselves are in the program's own memory.  This holds the state of each granule of
 // eight bytes during one schedule, and the store buffers of the threads.
-//
-//   sc    every access is one event, visible at once: interleaving and nothing else
+//   sc    every access is one event, visible immediately: only interleaving
 //   tso   stores pass through a first-in first-out buffer of their thread (x86)
-//   pso   a store may overtake older ones to other bytes, unless it is a release; the store of a read-modify-write
-//   waits in
-//         the buffer too, so later relaxed loads may overtake it (part of what aarch64 allows)
+//   pso   a store may overtake older ones to other bytes, unless it is a release.  The store of a read-modify-write
+//         waits in the buffer too, so later relaxed loads may overtake it (part of what aarch64 allows)
 //
-// Buffers are byte-granular: a byte store into a word that another thread updates by an unlocked read-modify-write is
-// lost if that update loaded before it and drains after it.  Loads happen in program order and read the newest byte of
-// the thread's own buffer, else of memory.
-//
-// States of a granule: untouched in this schedule, written (its old bytes are kept and come back at the schedule's
+// Buffers are byte-granular: if a thread stores a byte into a word, and another thread updates the word by an unlocked
+// read-modify-write that loads before that store and drains after it, the byte is lost.  Loads happen in program order.
+// They read the newest byte of the thread's own buffer, or else memory.
+// States of a granule: untouched in this schedule, written (its old bytes are kept, and restored at the schedule's
 // end), freed (any access is an error).
 #pragma once
 
@@ -34,21 +31,21 @@ constexpr size_t kGranule = 8;
 // One side of every access, for the race check and for reports.
 struct Access {
     int thread;
-    int threads; // how many there are
+    int threads; // the number of threads
     const Clock *clock;
-    const char *text; // the source's spelling, or null: look @pc up
+    const char *text; // the access as spelt in the source, or null: look @pc up
     const void *pc;
 };
 
 struct Cell {
     uintptr_t address;
-    uint32_t epoch; // the schedule in which the rest holds
+    uint32_t epoch; // the schedule to which the other fields belong
     bool saved;
-    bool changed; // since the state hash was computed last
+    bool changed; // changed since the state hash was last computed
     uint8_t freed;
     uint64_t before;
     uint64_t hash;
-    std::array<uint32_t, kGranule> message; // who published the byte: index of a Clock, 0 = nobody
+    std::array<uint32_t, kGranule> message; // for each byte its publisher: the index of a Clock, 0 = none
     std::array<uint16_t, kGranule> write_time;
     std::array<uint8_t, kGranule> writer;
     std::array<std::array<uint16_t, kGranule>, kNoThread + 1> read_time, atomic_read_time, atomic_write_time;
@@ -62,13 +59,13 @@ struct BufferedStore {
     uint64_t value;
     uint8_t size;
     bool release;
-    bool exclusive; // half of an update: nobody else's store comes between its load and it
+    bool exclusive; // half of an update: no other thread's store may come between its load and this store
     Clock clock;
     const char *text;
     const char *where;
 };
 
-// A count is an atomic write that no other may come beside.
+// A count is an atomic write that must not run concurrently with another.
 enum class AccessKind { kPlainRead, kPlainWrite, kAtomicRead, kAtomicWrite, kCount };
 
 class Memory
@@ -76,23 +73,23 @@ class Memory
   public:
     Memory();
 
-    // Empty error text: the access is in order.
+    // Returns an empty text if the access is allowed.
     std::string check(uintptr_t address, size_t size, AccessKind kind, const Access &access, bool races);
 
-    // Memory proper, without buffers.
+    // Accesses to memory itself, without buffers.
     static uint64_t read(uintptr_t address, size_t size);
     void write(uintptr_t address, uint64_t value, size_t size, const Clock &published);
     static void write_bytes(uintptr_t address, uint64_t value, size_t size);
-    // Something outside the model is about to write: keep the old bytes.
+    // Code outside the model is about to write: keep the old bytes.
     void will_change(uintptr_t address, size_t size);
-    // What the publishers of these bytes knew.
+    // Joins the clocks of the publishers of these bytes into @into.
     void publishers(uintptr_t address, size_t size, Clock &into) const;
 
     void set_freed(uintptr_t address, size_t size, bool freed);
-    // Does who has this clock come after the last plain write of the byte?
+    // Returns whether the last plain write of the byte happens before @clock.
     bool comes_after_write(uintptr_t address, const Clock &clock) const;
 
-    // Undo every write since the last call; what was known is forgotten.
+    // Undo every write since the last call, and forget the recorded state.
     void rollback();
 
     uint64_t hash();
@@ -104,7 +101,7 @@ class Memory
     std::string race(Cell &cell, size_t first, size_t last, AccessKind kind, const Access &access);
 
     std::vector<Cell> table_;
-    std::vector<uint32_t> written_; // cells with old bytes
+    std::vector<uint32_t> written_; // granules with old bytes
     std::vector<uint32_t> changed_;
     std::vector<Clock> messages_;
     uint32_t epoch_ = 1;
@@ -138,13 +135,13 @@ class StoreBuffer
     {
         stores_.push_back(store);
     }
-    // May this one reach memory next?
+    // Returns whether store number @i may drain next.
     bool may_drain(size_t i, Model model) const;
     BufferedStore take(size_t i);
     bool overlaps(uintptr_t address, size_t size) const;
     bool overlaps_exclusive(uintptr_t address, size_t size) const;
     bool has_release() const;
-    // Lay the buffered bytes over @value, which memory says.
+    // Replace the bytes of @value, read from memory, by buffered ones.
     uint64_t forward(uintptr_t address, size_t size, uint64_t value) const;
     uint64_t hash() const;
 

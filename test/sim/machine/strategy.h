@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What a scheduling strategy is asked, and what it answers.
+// The interface of scheduling strategies: the choices they are offered, and their decisions.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ enum class ActionKind : uint8_t {
     kDrain,   // store number `index` of this thread's buffer reaches memory
     kSignal,  // this thread's pending signal handler begins
     kEvent,   // event number `index` of the scenario happens
-    kTimeout, // this thread's timed wait ends although others could go on
-    kOutcome, // what this thread has asked of the machine turns out in way number `index`
+    kTimeout, // this thread's timed wait ends although other threads could continue
+    kOutcome, // this thread's request to the machine has outcome number `index`
 };
 
 struct Action {
@@ -25,9 +25,9 @@ struct Action {
 };
 
 struct Decision {
-    std::span<const Action> actions; // at least two; the running thread's own comes first, if it can go on
+    std::span<const Action> actions; // at least two; the running thread's own is first, if it can continue
     bool current_runs;
-    uint64_t state; // hash of the whole state, if the strategy wants it
+    uint64_t state; // hash of the whole state, if the strategy requests it
 };
 
 class Strategy
@@ -42,14 +42,14 @@ class Strategy
     virtual void begin()
     {
     }
-    // The action to take; -1: this schedule is of no more interest.
+    // Returns the action to take; -1: stop exploring this schedule.
     virtual int choose(const Decision &decision) = 0;
-    // The running thread says that it only waits for others.
+    // The running thread reports that it only waits for others.
     virtual void yielded(int thread)
     {
         (void)thread;
     }
-    // The schedule is over.  False: nothing is left to explore.
+    // The schedule is over.  Returns false if nothing is left to explore.
     virtual bool end(uint64_t steps)
     {
         (void)steps;

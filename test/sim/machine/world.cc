@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Schedules: threads as fibers, what may happen next, and when it is over.
+// Schedules: threads as fibers, the possible next events, and the end of a schedule.
 #include "machine/world.h"
 
 #include <cerrno>
@@ -19,12 +19,12 @@ namespace
 using boost::context::fiber;
 
 constexpr size_t kStack = 128 * 1024;
-constexpr size_t kHeap = 256 * 1024;
+constexpr size_t kHeap = 4096 * 1024;
 constexpr int kExitRounds = 4;
 
 World *the_world = nullptr;
 
-// The stacks are the world's own: a fiber that is left behind is never unwound, its stack is used again.
+// The stacks belong to the world: an abandoned fiber is never unwound, and its stack is reused.
 struct KeepStack {
     void deallocate(boost::context::stack_context &)
     {
@@ -77,7 +77,9 @@ void World::begin_schedule(const Scenario &scenario, Strategy &strategy)
     events_.clear();
     allocations_.clear();
     pages_.clear();
-    quiet_ = 0; // an invariant that failed has left it raised
+    events_made_.clear();
+    numbers_.clear();
+    quiet_ = 0; // a failed invariant in an earlier run may have left it above 0
     heap_used_ = 0;
     now_ = 1000000000;
     allow_timeouts(true, 0);
@@ -134,7 +136,7 @@ void World::as_thread(int id, void (*f)())
     current_ = &outside_;
 }
 
-// What setup did is known to every thread.
+// The setup happens before the first step of every thread.
 void World::start_threads()
 {
     Clock all = outside_.clock;
@@ -190,7 +192,7 @@ void World::print(const char *format, va_list arguments)
 
 // ---- fibers ----
 
-// To a thread, or to the main context (null).
+// Switch to a thread, or to the main context (null).
 void World::switch_to(Thread *to)
 {
     leaving_ = current_ == &outside_ ? main_fiber_ : current_->fiber;
@@ -204,7 +206,7 @@ void World::leave_schedule()
 {
     over_ = true;
     switch_to(nullptr);
-    abort(); // nobody comes back to a schedule that is over
+    abort(); // no thread may return to a schedule that is over
 }
 
 void World::body_of(Thread &thread)
@@ -216,8 +218,8 @@ void World::body_of(Thread &thread)
     abort();
 }
 
-// As the C library does it: hooks run, again if one of them armed itself again, and behind the last no handler comes
-// any more.  Then the thread's memory goes away, and nobody may touch it.
+// Like the C library: exit hooks run, again if one of them armed itself again; after the last hook no handler runs.
+// Then the thread's memory is freed, and any access to it is an error.
 void World::exit_thread(Thread &thread)
 {
     for (int round = 0; thread.exit_value && exit_hook_ && round < kExitRounds; round++) {
@@ -232,7 +234,7 @@ void World::exit_thread(Thread &thread)
     trace("has ended", "", 0);
 }
 
-// What another thread has stored is in the child, and nothing that it would store later: so its buffer empties first.
+// Stores that reached another thread's buffer are in the child, and later ones are not.  So its buffer drains first.
 void World::end_others()
 {
     Thread &self = *current_;
@@ -256,12 +258,12 @@ void *World::thread_block()
     return blocks_.data() + slot * kThreadBlock;
 }
 
-// In a process they would belong to the child's next threads.
+// In a real process this memory would belong to the child's next threads.
 bool World::is_of_gone_thread(uintptr_t address) const
 {
     size_t in_stacks = address - reinterpret_cast<uintptr_t>(stacks_.data());
     size_t in_blocks =
-        address - reinterpret_cast<uintptr_t>(blocks_.data()) - kThreadBlock; // the first is the outside's
+        address - reinterpret_cast<uintptr_t>(blocks_.data()) - kThreadBlock; // the first block is outside_'s
     return (in_stacks / kStack < threads_.size() && threads_[in_stacks / kStack].gone) ||
            (in_blocks / kThreadBlock < threads_.size() && threads_[in_blocks / kThreadBlock].gone);
 }
@@ -276,7 +278,7 @@ bool World::on_own_stack(uintptr_t address) const
     return address >= stack && address < stack + kStack;
 }
 
-// ---- what happens next ----
+// ---- choice of the next event ----
 
 void World::point(const char *text, const char *where)
 {
@@ -285,7 +287,7 @@ void World::point(const char *text, const char *where)
         return;
     settle();
     current_->cpu_ns += 1000;
-    // Where a thread stands is part of its state, even where the last step read and wrote nothing: a fence, say.
+    // A thread's position is part of its state, even if the last step, such as a fence, read and wrote nothing.
     current_->history = mix(current_->history, reinterpret_cast<uintptr_t>(text));
     if (scenario_->invariant) {
         quiet_++;
@@ -332,7 +334,7 @@ void World::run_signal()
     t.history = mix(t.history, 0x5157);
     trace("signal handler begins", "", 0);
     handler();
-    settle(); // its last plain access, before anything drains
+    settle(); // completes its last plain access before any store drains
     trace("signal handler has returned", "", 0);
 }
 
@@ -398,7 +400,7 @@ int World::decide()
     return choice;
 }
 
-// True if a thread was chosen: @run.
+// Perform @action.  Returns true if it chose a thread: @run.
 bool World::perform(const Action &action, Thread *&run)
 {
     switch (action.kind) {
@@ -430,7 +432,7 @@ bool World::perform(const Action &action, Thread *&run)
         time_out(threads_[action.thread]);
         return false;
     case ActionKind::kOutcome:
-        break; // choose() alone offers it
+        break; // only choose() offers it
     }
     return false;
 }
@@ -462,7 +464,8 @@ bool World::refuses(unsigned resource)
     return true;
 }
 
-// Who goes on.  Null: the schedule is over (and the caller is the main context, or a thread that has ended).
+// The thread that continues.  Null: the schedule is over (and the caller is the main context, or a thread that has
+// exited).
 Thread *World::next()
 {
     Thread *run = nullptr;
@@ -487,7 +490,7 @@ Thread *World::next()
     }
 }
 
-// Nothing can go on before the next timeout.
+// Called when no thread can continue before the next timeout.
 bool World::advance_clock()
 {
     Thread *first = nullptr;
@@ -516,7 +519,7 @@ std::string World::stuck() const
 {
     static const char *const what[] = {"can run", "sleeps on a futex",       "waits for a lock",
                                        "sleeps",  "waits for its condition", "has ended"};
-    std::string text = "nobody goes on:";
+    std::string text = "no thread can go on:";
     for (const Thread &thread : threads_)
         text += fmt::format(" {} {};", thread.name, what[static_cast<int>(thread.waits)]);
     text.back() = '.';
@@ -564,6 +567,10 @@ uint64_t World::state()
     }
     for (const auto &event : events_)
         h = mix(h, event.second ? 1 : 2);
+    for (const EventState &event : events_made_)
+        h = mix(h, event.edges << 1 | (event.set ? 1u : 0u));
+    for (size_t number : numbers_)
+        h = mix(h, number);
     h = mix(h, static_cast<uint64_t>(now_) ^ heap_used_ << 40 ^ static_cast<uint64_t>(early_timeouts_) << 60);
     h = mix(h, (membarrier_refused_ ? 1u : 0u) | (visit_refused_ ? 2u : 0u) | failures_left_ << 2);
     return mix(h, current_ == &outside_ ? 99 : static_cast<uint64_t>(current_->id));

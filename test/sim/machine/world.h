@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The simulated machine: threads that run one at a time, their store buffers, a kernel, a clock.
-//
 // A schedule has three parts:
-//   setup    the scenario makes its threads and prepares memory; nothing is interleaved
-//   explore  before every shared access the strategy says what happens next
-//   finish   all threads that are not daemons have ended; the scenario looks at what they left
-// Afterwards every byte that was written is put back.
+//   setup    the scenario creates its threads and prepares memory; nothing is interleaved
+//   explore  before every shared access the strategy chooses the next event
+//   finish   all threads that are not daemons have exited; the scenario checks the result
+// Afterwards every byte that was written is restored.
 //
-// A failure ends the schedule on the spot: use of memory that is freed or lies behind what was given, a data race, a
-// broken check or invariant, a thread that waits for something that nobody will do, a schedule that does not end.
+// A failure ends the schedule immediately: an access to memory that is freed or outside an allocation, a data race, a
+// failed check or invariant, a thread that waits for ever, a schedule that does not end.
 #pragma once
 
 #include <cstdarg>
@@ -30,7 +29,8 @@ namespace sim
 
 struct Options {
     Model model = Model::kTso;
-    // A store into a full buffer first drains the oldest.  The slow path of a lock in a debug build stores ten times.
+    // A store into a full buffer first drains the oldest one.  The slow path of a lock in a debug build stores ten
+    // times.
     size_t buffer_stores = 12;
     uint32_t timeout_limit = 64;
     bool races = true; // check the plain accesses
@@ -41,7 +41,7 @@ enum class Waits { kNo, kFutex, kPi, kSleep, kUntil, kFinished };
 
 struct Thread {
     int id;
-    uint32_t number; // as the kernel calls it; another in a fork's child
+    uint32_t number; // the kernel's number of the thread; it differs in a fork's child
     std::string name;
     bool daemon;
     void *(*body)(void *);
@@ -52,15 +52,15 @@ struct Thread {
     int wait_result = 0;
     bool (*until)() = nullptr;
     StoreBuffer buffer;
-    Clock clock;    // what this thread knows
-    Clock seen;     // what relaxed loads have shown, for a fence to take up
-    Clock released; // what it knew at its last fence
+    Clock clock;    // the events that happened before this thread's current one
+    Clock seen;     // clocks read by relaxed loads, which a later fence acquires
+    Clock released; // its clock at its last fence
     uint64_t history = 0;
     int rt_priority = 0, nice = 0;
-    int64_t cpu_ns = 0; // a thread that stands still uses none
+    int64_t cpu_ns = 0; // does not grow while the thread waits
     bool signals_blocked = false;
-    bool gone = false;          // not in this fork's child, where its stack and its block are anybody's
-    void (*signal)() = nullptr; // pending
+    bool gone = false;          // does not exist in this fork's child, where its stack and its block may be reused
+    void (*signal)() = nullptr; // pending signal
     bool deliver = false;
     void *exit_value = nullptr;
     alignas(boost::context::fiber) unsigned char fiber[sizeof(boost::context::fiber)];
@@ -68,7 +68,7 @@ struct Thread {
 
 struct Outcome {
     bool failed = false;
-    bool cut = false; // the strategy lost interest
+    bool cut = false; // the strategy stopped the schedule
     std::string failure;
     uint64_t steps = 0;
     uint32_t timeouts = 0;
@@ -88,24 +88,25 @@ class World
 
     // ---- for scenarios ----
     int add_thread(const char *name, void *(*body)(void *), void *argument, bool daemon);
-    // In setup: do something as this thread.
+    // In setup: run @f as this thread.
     void as_thread(int id, void (*f)());
     void add_event(const char *name, void (*f)());
     void set_signal(int id, void (*handler)());
     void wait_until(bool (*condition)());
-    // Only the running thread goes on, with what the others have stored by now: it is the one thread of a fork's child.
+    // Only the running thread continues, as the one thread of a fork's child.  It sees the stores that the others have
+    // made so far.
     void end_others();
     void *allocate(size_t bytes);
     void *allocate_pages(size_t bytes);
     void release_pages(void *memory, size_t bytes);
     void release(void *memory);
-    bool is_freed(const void *memory) const; // of something that was allocated
+    bool is_freed(const void *memory) const; // @memory was allocated
     bool is_of_gone_thread(uintptr_t address) const;
     [[noreturn]] void fail(const std::string &message);
     void expect(bool condition, const char *text);
-    // What the library says to the user: part of the trace.
+    // A message of the library to the user: recorded in the trace.
     void print(const char *format, va_list arguments);
-    // Do timed waits end when nobody else can go on?  And how many of them even when somebody can?
+    // @late: timed waits end when no other thread can continue.  @early: how many of them may end even if one can.
     void allow_timeouts(bool late, uint32_t early)
     {
         timeouts_allowed_ = late;
@@ -122,7 +123,7 @@ class World
         failing_ = resources;
         failures_left_ = count;
     }
-    // Memory from malloc() that nobody has given back.
+    // The number of blocks from malloc() that have not been freed.
     size_t live_allocations() const
     {
         return allocations_.size();
@@ -139,7 +140,7 @@ class World
     // ---- for the library: accesses ----
     uint64_t load(uintptr_t address, size_t size, bool acquire, const char *text, const char *where);
     void store(uintptr_t address, uint64_t value, size_t size, bool release, const char *text, const char *where);
-    // An update is begun, decides what to store, and ends; nothing comes between.
+    // An update begins, computes the value to store, and ends; no event comes between.
     uint64_t update_begin(uintptr_t address, size_t size, bool acquire, const char *text);
     void update_end(uintptr_t address, uint64_t value, size_t size, bool release, const char *text, const char *where);
     uint64_t owner_add(uintptr_t address, uint64_t amount, size_t size, bool release, const char *text,
@@ -155,6 +156,20 @@ class World
     int futex_wake(uintptr_t word, int count);
     int futex_lock_pi(uintptr_t word, int64_t timeout_ns);
     int futex_unlock_pi(uintptr_t word);
+    // Event descriptors.  Use of a closed number fails the schedule, since the number may be another file's by then.
+    int event_make();
+    int event_duplicate(int number);
+    void event_set(int number);
+    void event_clear(int number);
+    void event_close(int number);
+    bool event_is_set(int number) const
+    {
+        return events_made_[numbers_[static_cast<size_t>(number)]].set;
+    }
+    uint32_t event_edges(int number) const
+    {
+        return events_made_[numbers_[static_cast<size_t>(number)]].edges;
+    }
     int64_t clock_now();
     void clock_sleep(int64_t ns);
     bool block_signals(bool blocked);
@@ -167,7 +182,7 @@ class World
         fork_prepare_ = prepare;
         fork_child_ = child;
     }
-    // The calling thread forks, and goes on as the only one of the child.
+    // The calling thread forks, and continues as the only thread of the child.
     void fork()
     {
         fork_prepare_();
@@ -204,7 +219,7 @@ class World
         return current_;
     }
     void *thread_block();
-    // Hooks do nothing at all outside schedules, and while the engine itself calls into instrumented code.
+    // Hooks do nothing outside schedules, and while the engine itself calls into instrumented code.
     bool active() const
     {
         return mode_ != Mode::kOutside && quiet_ == 0;
@@ -214,9 +229,9 @@ class World
         return mode_ == Mode::kExplore && quiet_ == 0;
     }
     void point(const char *text, const char *where);
-    // Here only a handler of the running thread may come.
+    // At this point only a handler of the running thread may run.
     void signal_point();
-    // Does this call for a resource fail?  The strategy's choice, where the scenario allows it.
+    // Returns whether this call for a resource fails.  The strategy chooses, if the scenario allows failures.
     bool refuses(unsigned resource);
 
   private:
@@ -228,7 +243,7 @@ class World
     Thread *next();
     void list_actions();
     int decide();
-    // One of @count ways for the running thread to go on.
+    // Choose one of @count outcomes for the running thread.
     size_t choose(size_t count);
     bool perform(const Action &action, Thread *&run);
     void switch_to(Thread *to);
@@ -248,12 +263,18 @@ class World
     void commit(Thread &owner, const BufferedStore &store);
     void yield_exclusive(const Thread &writer, uintptr_t address, size_t size);
     void order_acquire(Thread &thread);
-    // A plain access that follows sees the thread's own buffer; settle() takes that back.
+    // Write the thread's own buffer over memory for the plain access that follows; settle() undoes it.
     void lay_over(uintptr_t address, size_t size, bool writes);
     void settle();
     void put(uintptr_t address, uint64_t value, size_t size, bool release, bool exclusive, const char *text,
              const char *where);
     void check_access(uintptr_t address, size_t size, AccessKind kind, const char *text, const void *pc);
+    struct EventState {
+        bool set = false;
+        uint32_t edges = 0; // the number of times that it was set
+    };
+    static constexpr size_t kClosed = SIZE_MAX;
+    EventState &event_of(int number, const char *text);
     bool on_own_stack(uintptr_t address) const;
     uint64_t state();
     void run_signal();
@@ -266,10 +287,10 @@ class World
     const Scenario *scenario_ = nullptr;
     Strategy *strategy_ = nullptr;
     Outcome outcome_;
-    std::deque<Thread> threads_; // their addresses stay
+    std::deque<Thread> threads_; // a deque, so that the addresses of threads stay valid
     Thread *current_ = nullptr;
-    Thread outside_;                                          // who the main context is, during setup and finish
-    std::vector<std::pair<const char *, void (*)()>> events_; // null: has happened
+    Thread outside_;                                          // stands for the main context during setup and finish
+    std::vector<std::pair<const char *, void (*)()>> events_; // null: the event has happened
     std::vector<Action> actions_;
     bool timeouts_allowed_ = true;
     uint32_t early_timeouts_ = 0;
@@ -280,14 +301,16 @@ class World
     struct Overlay {
         uintptr_t address;
         bool writes;
-        std::vector<uint8_t> memory; // what lies below; empty: nothing is laid over
+        std::vector<uint8_t> memory; // the bytes that were overwritten; empty: none are
     } overlay_{};
+    std::vector<EventState> events_made_;
+    std::vector<size_t> numbers_; // for each open descriptor, its event
     int64_t now_ = 0;
     void (*exit_hook_)(void *) = nullptr;
     void (*fork_prepare_)() = nullptr;
     void (*fork_child_)() = nullptr;
     alignas(boost::context::fiber) unsigned char main_fiber_[sizeof(boost::context::fiber)];
-    unsigned char *leaving_ = nullptr; // where the context goes that is being left
+    unsigned char *leaving_ = nullptr; // where the context that is being left is stored
     std::vector<unsigned char> stacks_;
     std::vector<unsigned char> blocks_; // thread-local blocks
     std::vector<unsigned char> heap_;
@@ -296,11 +319,11 @@ class World
     const unsigned char *main_stack_top_ = nullptr;
 };
 
-// The one world of the process: hooks reach it.
+// The only world of the process, which hooks use.
 World *world();
 
-// Fill in the thread-local block of a new thread; the explored build defines it, since the layout is the library's.
+// Fill in the thread-local block of a new thread.  The explored build defines it, since the layout is the library's.
 extern "C" void sim_thread_block_init(void *block);
-constexpr size_t kThreadBlock = 128;
+constexpr size_t kThreadBlock = 256;
 
 } // namespace sim

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The contract of src/plat/plat.h, kept by the simulated machine.
-//
-// Compiled with the explored source's headers, since the first contents of a thread's block are the layout's; which
-// layout that is, SIM_TWO_WORDS says, here alone.
+// src/plat/plat.h implemented by the simulated machine.
+// It is compiled with the headers of the explored source, since the initial contents of a thread's block depend on the
+// layout.  SIM_TWO_WORDS selects that layout, in this file only.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -80,12 +79,37 @@ int plat_futex_unlock_pi(uint32_t *word)
     return world()->futex_unlock_pi(reinterpret_cast<uintptr_t>(word));
 }
 
+int plat_event_make(void)
+{
+    return world()->event_make();
+}
+
+int plat_event_duplicate(int number, bool)
+{
+    return world()->event_duplicate(number);
+}
+
+void plat_event_set(int number)
+{
+    world()->event_set(number);
+}
+
+void plat_event_clear(int number)
+{
+    world()->event_clear(number);
+}
+
+void plat_event_close(int number)
+{
+    world()->event_close(number);
+}
+
 int64_t plat_clock_now(void)
 {
     return world()->clock_now();
 }
 
-// Its steps: who waits stands still.
+// Counts steps: a waiting thread takes none.
 int64_t plat_clock_of_thread(struct plat_tid thread)
 {
     return world()->cpu_ns_of(thread.number);
@@ -153,7 +177,7 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr
     if (world()->refuses(sim::kThreads))
         return -EAGAIN;
     int id = world()->add_thread(thread->name, thread->body, thread->argument, true);
-    thread->thread_id = static_cast<uint32_t>(id + 1); // only who forked has another number
+    thread->thread_id = static_cast<uint32_t>(id + 1); // only a thread that forked has another number
     return 0;
 }
 
@@ -213,6 +237,12 @@ int plat_sched_set(int priority, int nice)
     return 0;
 }
 
+int plat_sched_set_nice(int nice)
+{
+    world()->current()->nice = nice;
+    return 0;
+}
+
 int plat_sched_lift(struct plat_tid thread, int priority)
 {
     world()->set_rt_priority(thread.number, priority);
@@ -264,13 +294,13 @@ bool plat_signals_added(const sigset_t *before)
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
 {
     *key = 0;
-    if (destructor == free) // the explored threads have one thing to do at their exit: to leave
+    if (destructor == free) // explored threads have only one exit hook, by which they leave
         return -ENOSYS;
     world()->set_exit_hook(destructor);
     return 0;
 }
 
-// The explored forks go on in the child.
+// Explored forks continue in the child.
 int plat_fork_hooks(void (*prepare)(), void (*)(), void (*child)())
 {
     world()->set_fork_hooks(prepare, child);
@@ -315,11 +345,16 @@ void *plat_mem_pages(size_t bytes)
     return pages ? memset(pages, 0, bytes) : nullptr;
 }
 
-/* What was had before the first schedule is kept. */
+/* Pages allocated before the first schedule are kept. */
 void plat_mem_release(void *pages, size_t bytes)
 {
     if (world()->active())
         world()->release_pages(pages, bytes);
+}
+
+uint64_t plat_random(void)
+{
+    return 1;
 }
 
 char **plat_environment(void)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The ranked lock: ownership, try, hand-over to a waiter, the order of ranks in debug builds, reset.
- */
+/* Tests of the ranked lock: ownership, try, hand-over to a waiter, the order of ranks in debug builds, reset. */
 #include <csignal>
 #include <thread>
 #include <vector>
@@ -17,8 +16,8 @@
 namespace
 {
 
-/* In the child of a callback that the holder ran the lock is free, or another thread's. */
-TEST(Lock, ReleaseIfMineLeavesOtherHoldersAlone)
+/* In a fork's child the lock is held by the forking thread, by another thread, or free. */
+TEST(Lock, ReleaseIfMineKeepsTheLockOfAnotherHolder)
 {
     lock mine, others;
     lock_init(&mine, LOCK_RANK_BARRIER);
@@ -38,7 +37,7 @@ TEST(Lock, ReleaseIfMineLeavesOtherHoldersAlone)
     EXPECT_FALSE(lock_any_held(UINT32_MAX));
 }
 
-TEST(Lock, OneThatAnotherWaitsForIsHandedOver)
+TEST(Lock, ContendedLockIsHandedOver)
 {
     lock handed;
     lock_init(&handed, LOCK_RANK_BARRIER);
@@ -53,7 +52,7 @@ TEST(Lock, OneThatAnotherWaitsForIsHandedOver)
     EXPECT_EQ(handed.word, 0u);
 }
 
-TEST(Lock, HeldByWhoTookIt)
+TEST(Lock, IsHeldByItsTaker)
 {
     struct lock lock;
     lock_init(&lock, LOCK_RANK_LEAF);
@@ -82,7 +81,7 @@ TEST(Lock, TryTakesAFreeLock)
     EXPECT_FALSE(lock_is_mine(&lock));
 }
 
-TEST(Lock, ThreadIdIsTheKernels)
+TEST(Lock, ThreadIdIsTheKernelsId)
 {
     EXPECT_EQ(lock_thread_number(), plat_thread_id().number);
     uint32_t other = 0;
@@ -106,7 +105,7 @@ TEST(Lock, HandedOverToTheWaiter)
         steps.wait(2);
         lock_release(&lock);
     });
-    /* The kernel marks the word when somebody waits; from then on a release must hand over. */
+    /* The kernel marks the word once a thread waits; then a release hands the lock over. */
     ASSERT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&lock.word) & FUTEX_WAITERS; }));
     EXPECT_TRUE(lock_is_mine(&lock));
     lock_release(&lock);
@@ -119,12 +118,12 @@ TEST(Lock, HandedOverToTheWaiter)
     EXPECT_EQ(lock.word, 0u);
 }
 
-TEST(Lock, ExcludesAndPublishes)
+TEST(Lock, HoldersExcludeEachOther)
 {
     struct lock lock;
     lock_init(&lock, LOCK_RANK_LEAF);
     constexpr int turns = 20000;
-    long plain = 0; /* the race detector sees a hole in the lock */
+    long plain = 0; /* not atomic, so that the race detector finds a fault of the lock */
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; t++) {
         threads.emplace_back([&] {
@@ -140,11 +139,11 @@ TEST(Lock, ExcludesAndPublishes)
     EXPECT_EQ(plain, 4L * turns);
 }
 
-TEST(Lock, ResetForgetsAnOwnerThatIsNotThere)
+TEST(Lock, ResetRemovesAMissingOwner)
 {
     struct lock lock;
     lock_init(&lock, LOCK_RANK_LEAF);
-    lock.word = 0x12345 | FUTEX_WAITERS; /* what a fork's child may find */
+    lock.word = 0x12345 | FUTEX_WAITERS; /* held by a thread that a fork's child does not have */
     lock_reset(&lock);
     ASSERT_TRUE(lock_try(&lock));
     lock_release(&lock);
@@ -159,11 +158,11 @@ TEST(Lock, RisingRanksMayBeNested)
     lock_acquire(&inner);
     lock_release(&inner);
     lock_release(&outer);
-    lock_acquire(&inner); /* the ranks held are forgotten at release */
+    lock_acquire(&inner); /* permitted, since no rank is held any more */
     lock_release(&inner);
 }
 
-TEST(Lock, SeveralOfOneRankWhereFork)
+TEST(Lock, ForkMayHoldSeveralLocksOfOneRank)
 {
     struct lock first, second;
     lock_init(&first, LOCK_RANK_LEAF);
@@ -204,8 +203,8 @@ TEST(LockDeathTest, DebugBuildsRefuseWrongOrder)
 {
     if (!CHECK_DEBUG)
         GTEST_SKIP() << "release builds do not check ranks";
-    EXPECT_DEATH(take_in_falling_order(), "lock of rank 0 taken while ranks 0x10 are held");
-    EXPECT_DEATH(take_two_of_one_rank(), "lock of rank 4 taken while ranks 0x10 are held");
+    EXPECT_DEATH(take_in_falling_order(), "lock of rank 3 taken while ranks 0x80 are held");
+    EXPECT_DEATH(take_two_of_one_rank(), "lock of rank 7 taken while ranks 0x80 are held");
     EXPECT_DEATH(release_what_is_not_held(), "check failed: lock_is_mine");
 }
 
@@ -218,7 +217,7 @@ void take_turns(struct lock *lock, long *plain, int turns)
     for (int i = 0; i < turns; i++) {
         lock_acquire(lock);
         *plain += 1;
-        std::this_thread::yield(); /* so that others come and find it held */
+        std::this_thread::yield(); /* so that other threads find the lock held */
         lock_release(lock);
     }
 }
@@ -238,7 +237,7 @@ void contend_in_a_sandbox(int error)
     _exit(plain == 4 * 500 && lock.word == 0 ? 0 : 1);
 }
 
-/* The sandbox comes while somebody waits in the kernel: his release of the lock can no more be told to him. */
+/* A sandbox begins while a thread waits for the lock in the kernel: the release cannot wake it. */
 void sandbox_while_one_waits()
 {
     static struct lock lock;
@@ -257,7 +256,7 @@ void sandbox_while_one_waits()
     _exit(lock.word == 0 ? 0 : 1);
 }
 
-TEST(LockDeathTest, ARefusedFutexEndsNoProgram)
+TEST(LockDeathTest, ProgramContinuesIfTheFutexIsRefused)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
@@ -274,7 +273,7 @@ struct lock watched;
 volatile long steps, unnoted;
 uint32_t ranks_before;
 
-/* Whatever the thread holds is noted; what a handler would take is what is not noted. */
+/* A handler may take only locks that its thread has not recorded as held; so each held lock must be recorded. */
 void look_at_each_step(int, siginfo_t *, void *)
 {
     uint32_t bit = UINT32_C(1) << watched.rank;
@@ -312,10 +311,10 @@ void try_and_release()
         lock_release(&watched);
 }
 
-TEST(Lock, WhatIsHeldIsNotedAtEveryInstruction)
+TEST(Lock, HeldLockIsRecordedAtEveryInstruction)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer delivers signals later";
+        GTEST_SKIP() << "the sanitizer delays signals";
     struct lock other;
     lock_init(&watched, LOCK_RANK_GP);
     lock_init(&other, LOCK_RANK_GP);
@@ -325,7 +324,7 @@ TEST(Lock, WhatIsHeldIsNotedAtEveryInstruction)
             lock_acquire(&other);
         step(acquire_and_release);
         step(try_and_release);
-        watched.word = rtrcu_self.thread_id + 1; /* somebody else's */
+        watched.word = rtrcu_self.thread_id + 1; /* held by another thread */
         step(try_and_release);
         watched.word = 0;
         if (beside)

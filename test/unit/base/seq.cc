@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sequence numbers: states, cookies and comparisons, before, at and behind the wrap.
- */
+/* Tests of sequence numbers: states, cookies and comparisons, before, at and after the wrap. */
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
@@ -21,7 +20,7 @@ TEST(Seq, BeginsIdle)
 TEST(Seq, DebugBuildsBeginBeforeTheWrap)
 {
     if (CHECK_DEBUG) {
-        EXPECT_LT(0 - SEQ_FIRST, UINT64_C(10000)) << "the wrap is too far away to be met by a test";
+        EXPECT_LT(0 - SEQ_FIRST, UINT64_C(10000)) << "the wrap is too far away for a test to reach";
     } else {
         EXPECT_EQ(SEQ_FIRST, 0u);
     }
@@ -57,7 +56,7 @@ TEST(Seq, CookieOfARunningMachineIsTheOneAfter)
         uint64_t running = seq_started(base), cookie = seq_snap(running);
         uint64_t next = seq_ended(running);
         EXPECT_FALSE(seq_reached(running, cookie));
-        EXPECT_FALSE(seq_reached(next, cookie)) << "the one under way began before the cookie was taken";
+        EXPECT_FALSE(seq_reached(next, cookie)) << "the grace period in progress began before the cookie was taken";
         EXPECT_FALSE(seq_reached(seq_started(next), cookie));
         EXPECT_TRUE(seq_reached(seq_ended(seq_started(next)), cookie));
     }
@@ -72,10 +71,10 @@ TEST(Seq, ReachedStaysReachedOverTheWrap)
     }
 }
 
-/* Walk with random steps over the wrap; a model in 128 bits says what the comparison must be. */
-TEST(Seq, AgreesWithWideArithmetic)
+/* Random pairs of numbers at a known distance, also across the wrap. */
+TEST(Seq, ComparisonsFollowTheDistance)
 {
-    auto random = test::seeded_random("Seq.AgreesWithWideArithmetic");
+    auto random = test::seeded_random("Seq.ComparisonsFollowTheDistance");
     for (int i = 0; i < 100000; i++) {
         uint64_t a = random();
         int64_t distance = static_cast<int64_t>(random()) >> (1 + random() % 62);
@@ -91,7 +90,7 @@ TEST(Seq, SnapNeverNamesAGracePeriodThatHasBegun)
     uint64_t seq = 0 - 500 * SEQ_STEP;
     for (int i = 0; i < 2000; i++) {
         uint64_t cookie = seq_snap(seq);
-        int whole = 0; /* grace periods that begin and end from now on */
+        int whole = 0; /* grace periods that have begun and ended since the cookie was taken */
         uint64_t at = seq;
         if (seq_is_running(at))
             at = seq_ended(at);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tallies: raised and lowered, from what was seen, and never below 0.
- */
+/* Tests of tallies: raising and lowering, also from a value read before, and never below 0. */
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
@@ -8,7 +7,7 @@
 namespace
 {
 
-TEST(Tally, LoweringReturnsTheNumberBefore)
+TEST(Tally, LoweringReturnsThePreviousNumber)
 {
     tally count = {};
     tally_raise(&count);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A callback's way from the inbox to its call, limits and barrier goals, without any driver.
- */
+/* Tests of callbacks from the inbox to their call, of limits, and of barrier goals, without a driver. */
 #include <thread>
 
 #include "../../support/sync.h"
@@ -20,7 +19,7 @@ TEST_F(Callback, WaitsForAWholeGracePeriod)
     EXPECT_FALSE(enqueue(record) & CALLBACK_FIRST);
     EXPECT_EQ(advance(record), CALLBACK_NOBODY);
     EXPECT_TRUE(callback_collect(cb_));
-    EXPECT_FALSE(callback_collect(cb_)) << "nothing new";
+    EXPECT_FALSE(callback_collect(cb_)) << "no callback was queued since";
     EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
     EXPECT_EQ(advance(record), CALLBACK_NOBODY);
     grace_period();
@@ -54,8 +53,8 @@ TEST_F(Callback, QueuedDuringAGracePeriodWaitsForTheNext)
     EXPECT_EQ(order_, numbers(0, 2));
 }
 
-/* Its owner would hear nothing of it otherwise: the next look finds nothing that has moved. */
-TEST_F(Callback, WhatIsOverIsReadyWhereMoreIsCollected)
+/* callback_collect() makes a callback ready whose cookie is reached, and the next pass still notifies its owner. */
+TEST_F(Callback, CompletedSegmentBecomesReadyWhenMoreIsCollected)
 {
     reader_record *record = world_.craft(0);
     enqueue(record);
@@ -84,8 +83,8 @@ TEST_F(Callback, OrderHoldsOverManyGracePeriods)
     EXPECT_EQ(order_, numbers(0, 50));
 }
 
-/* Its producer is between exchange and link: what it has not finished needs no grace period yet. */
-TEST_F(Callback, AnUnfinishedEnqueueAsksForNothing)
+/* A head whose producer has exchanged the tail but not stored the link needs no grace period yet. */
+TEST_F(Callback, UnfinishedEnqueueRequestsNoGracePeriod)
 {
     reader_record *record = world_.craft(0);
     cb_queue *queue = &callback_slot(record)->queue;
@@ -100,7 +99,7 @@ TEST_F(Callback, AnUnfinishedEnqueueAsksForNothing)
     EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
 }
 
-TEST_F(Callback, QueuesOfTwoThreadsAreApart)
+TEST_F(Callback, QueuesOfTwoThreadsAreIndependent)
 {
     reader_record *a = world_.craft(0), *b = world_.craft(0);
     enqueue(a);
@@ -114,20 +113,20 @@ TEST_F(Callback, QueuesOfTwoThreadsAreApart)
     EXPECT_EQ(invoke(a, everything()), 1u);
 }
 
-TEST_F(Callback, ThreadsWithoutARecordUseTheOrphansQueue)
+TEST_F(Callback, ThreadsWithoutARecordUseTheSharedQueue)
 {
     reader_record *orphan = reader_shared_record(world_.registry());
     enqueue(nullptr);
     EXPECT_EQ(callback_pending(orphan), 1u);
     callback_collect(cb_);
     grace_period();
-    EXPECT_EQ(advance(orphan), CALLBACK_DAEMON) << "it has no owner";
+    EXPECT_EQ(advance(orphan), CALLBACK_DAEMON) << "the shared queue has no owner";
     EXPECT_EQ(invoke(orphan, everything()), 1u);
 }
 
 /* ---- the claim ---- */
 
-TEST_F(Callback, WhoHasTheClaimRunsAlone)
+TEST_F(Callback, ClaimHolderRunsAlone)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
@@ -138,12 +137,12 @@ TEST_F(Callback, WhoHasTheClaimRunsAlone)
     EXPECT_EQ(callback_slot(record)->queue.claim, 0u);
 }
 
-TEST_F(Callback, WhoComesForAClaimIsToldOfAtItsEnd)
+TEST_F(Callback, DriverIsNotifiedAtTheEndOfAWantedClaim)
 {
     static reader_record *record;
     record = world_.craft(0);
     callback_budget budget = everything();
-    EXPECT_FALSE(callback_want(record)) << "nobody has it";
+    EXPECT_FALSE(callback_want(record)) << "no thread holds the claim";
     EXPECT_EQ(callback_slot(record)->queue.claim, 0u);
     queue_ready(record, 3);
     callback_slot(record)->queue.claim = 0x123;
@@ -179,18 +178,18 @@ TEST_F(Callback, WithoutWaitingTheLockIsOnlyTried)
     EXPECT_EQ(invoke(record, budget), 3u);
 }
 
-TEST_F(Callback, AThreadThatEndsInsideACallbackLetsItsQueueGo)
+TEST_F(Callback, ThreadEndingInsideCallbackReleasesItsQueue)
 {
     world_.fill_last_leaf();
-    reader_record *record = world_.craft(0); /* not of the first leaf */
+    reader_record *record = world_.craft(0); /* in the second leaf */
     queue_ready(record, 3);
     invoke(record, at_most(1));
-    callback_slot(record)->queue.claim =
-        lock_thread_number() | CB_CLAIM_WANTED; /* as it stands in the midst of the second */
+    /* the state of the queue during the second callback */
+    callback_slot(record)->queue.claim = lock_thread_number() | CB_CLAIM_WANTED;
     callback_slot(record)->queue.started++;
     (void)cbqueue_pop(&callback_slot(record)->queue.batch);
     callback_thread_ends(cb_);
-    EXPECT_EQ(callback_slot(record)->queue.claim, lock_thread_number() | CB_CLAIM_WANTED) << "it is inside no callback";
+    EXPECT_EQ(callback_slot(record)->queue.claim, lock_thread_number() | CB_CLAIM_WANTED) << "no callback runs";
     rtrcu_self.state |= READER_STATE_CALLBACK;
     callback_thread_ends(cb_);
     EXPECT_FALSE(rtrcu_self.state & READER_STATE_CALLBACK);
@@ -217,7 +216,7 @@ void invoke_nested(rcu_head *head)
     nested->state = rtrcu_self.state;
 }
 
-TEST_F(Callback, ACallbackThatInvokesRunsNothing)
+TEST_F(Callback, NestedInvocationRunsNoCallback)
 {
     reader_record *record = world_.craft(0);
     Nested nested = {{}, cb_, record, 77, 0};
@@ -244,7 +243,7 @@ void requeue(rcu_head *head)
     callback_enqueue(again->cb, again->record, head, requeue);
 }
 
-TEST_F(Callback, ACallbackMayQueueItselfAndWaitsAgain)
+TEST_F(Callback, CallbackMayQueueItselfAgain)
 {
     reader_record *record = world_.craft(0);
     Again again = {{}, cb_, record, 0};
@@ -256,7 +255,7 @@ TEST_F(Callback, ACallbackMayQueueItselfAndWaitsAgain)
     }
 }
 
-TEST_F(Callback, AnUnfinishedLinkEndsABatch)
+TEST_F(Callback, UnfinishedLinkEndsABatch)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
@@ -272,9 +271,9 @@ TEST_F(Callback, AnUnfinishedLinkEndsABatch)
     EXPECT_EQ(order_, numbers(0, 3));
 }
 
-/* ---- who is to run what is ready ---- */
+/* ---- which thread runs ready callbacks ---- */
 
-TEST_F(Callback, AnOwnerThatRunsNothingLosesItsCallbacks)
+TEST_F(Callback, DaemonGetsCallbacksOfAnIdleOwner)
 {
     reader_record *record = world_.craft(0);
     enqueue(record);
@@ -286,12 +285,12 @@ TEST_F(Callback, AnOwnerThatRunsNothingLosesItsCallbacks)
     EXPECT_EQ(advance(record, 1 + late), CALLBACK_OWNER);
     EXPECT_EQ(advance(record, 2 + late), CALLBACK_DAEMON);
     EXPECT_EQ(invoke(record, at_most(1)), 1u);
-    EXPECT_EQ(advance(record, 3 + late), CALLBACK_OWNER) << "one has returned";
+    EXPECT_EQ(advance(record, 3 + late), CALLBACK_OWNER) << "a callback has returned, so the owner's time begins again";
     EXPECT_EQ(advance(record, 4 + 2 * late), CALLBACK_DAEMON);
 }
 
-/* It comes by again and again, and each time its deadline is too near. */
-TEST_F(Callback, AnOwnerWhoseDeadlineIsAlwaysNearLosesItsCallbacks)
+/* The owner calls repeatedly, but each time its deadline is too near to run callbacks. */
+TEST_F(Callback, OwnerWithAlwaysNearDeadlineLosesItsCallbacks)
 {
     reader_record *record = world_.craft(0);
     enqueue(record);
@@ -308,8 +307,8 @@ TEST_F(Callback, AnOwnerWhoseDeadlineIsAlwaysNearLosesItsCallbacks)
     EXPECT_EQ(advance(record, 2 + late), CALLBACK_DAEMON);
 }
 
-/* With help nobody else takes what is above qmax, unless the owner's deadline keeps it from helping. */
-TEST_F(Callback, AnOwnerThatTheDeadlineKeepsFromHelpingIsHelpedAtTheMaximum)
+/* With backpressure=help, above qmax only the owner runs its callbacks, unless its deadline keeps it from helping. */
+TEST_F(Callback, OwnerKeptFromHelpingByItsDeadlineIsHelpedAtTheMaximum)
 {
     reader_record *record = world_.craft(0);
     config_.qmax = 3;
@@ -321,14 +320,14 @@ TEST_F(Callback, AnOwnerThatTheDeadlineKeepsFromHelpingIsHelpedAtTheMaximum)
     EXPECT_EQ(invoke(record, budget), 0u);
     EXPECT_EQ(advance(record), CALLBACK_DAEMON);
     EXPECT_EQ(invoke(record, at_most(1)), 1u);
-    EXPECT_EQ(advance(record), CALLBACK_DAEMON) << "a daemon's batch says nothing of the owner's";
+    EXPECT_EQ(advance(record), CALLBACK_DAEMON) << "a daemon's batch does not end the help";
     budget.deadline_ns = 0;
     budget.count_max = 1;
     EXPECT_EQ(invoke(record, budget), 1u);
-    EXPECT_EQ(advance(record), CALLBACK_OWNER) << "its last batch did not end at the deadline";
+    EXPECT_EQ(advance(record), CALLBACK_OWNER) << "the owner's last batch did not end at its deadline";
 }
 
-TEST_F(Callback, TheRestsOfThrottleAreNoReasonToTakeCallbacksAway)
+TEST_F(Callback, PausesOfThrottleDoNotMakeAnOwnerLate)
 {
     reader_record *record = world_.craft(0);
     config_.policy = RTRCU_POLICY_THROTTLE;
@@ -344,18 +343,18 @@ TEST_F(Callback, TheRestsOfThrottleAreNoReasonToTakeCallbacksAway)
     callback_slot(record)->throttled_until_ns = 9 * late;
     EXPECT_EQ(advance(record, 4 * late), CALLBACK_OWNER);
     config_.policy = RTRCU_POLICY_INLINE;
-    EXPECT_EQ(advance(record, 4 * late), CALLBACK_DAEMON) << "its rests were of the policy of before";
+    EXPECT_EQ(advance(record, 4 * late), CALLBACK_DAEMON) << "a pause of throttle does not count under inline";
 }
 
-TEST_F(Callback, DaemonsServeWhereTheOwnerCannotOrMayNot)
+TEST_F(Callback, DaemonsServeIfTheOwnerCannotOrMayNot)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 2);
     EXPECT_EQ(advance(record), CALLBACK_OWNER);
-    tally_raise(&cb_->barriers); /* a thread waits for them */
+    tally_raise(&cb_->barriers); /* a thread waits for the callbacks */
     EXPECT_EQ(advance(record), CALLBACK_DAEMON);
     (void)tally_lower(&cb_->barriers);
-    config_.qmax = 2; /* too many */
+    config_.qmax = 2; /* the backlog exceeds the limit */
     EXPECT_EQ(advance(record), CALLBACK_DAEMON);
     config_.backpressure = RTRCU_BACKPRESSURE_HELP;
     EXPECT_EQ(advance(record), CALLBACK_OWNER);
@@ -366,7 +365,7 @@ TEST_F(Callback, DaemonsServeWhereTheOwnerCannotOrMayNot)
     EXPECT_EQ(advance(record), CALLBACK_DAEMON);
 }
 
-TEST_F(Callback, AQuiescentStateOwnerIsAsked)
+TEST_F(Callback, QuiescentStateOwnerIsRequested)
 {
     reader_record *record = world_.craft(RTRCU_QSBR_ONLINE);
     enqueue(record);
@@ -393,13 +392,13 @@ TEST_F(Callback, TheSlotOfAnExitedThreadIsReusedWhenItsQueueIsEmpty)
     serve_release_slot(record);
     EXPECT_EQ(world_.craft(0), record);
     EXPECT_EQ(callback_pending(record), 0u);
-    serve_release_slot(record); /* a daemon that comes late */
+    serve_release_slot(record); /* a late daemon, which served the slot's previous thread, releases it again */
     EXPECT_TRUE(reader_is_registered(record));
     EXPECT_NE(world_.craft(0), record);
 }
 
-/* The slot's next thread has taken it, and is not registered yet for who looks without its lock. */
-TEST_F(Callback, ALateDaemonLeavesTheDeadlineOfTheSlotsNextThread)
+/* The next thread has taken the slot but not registered yet when a late daemon releases the slot again. */
+TEST_F(Callback, LateDaemonKeepsTheDeadlineOfTheSlotsNextThread)
 {
     reader_record *record = world_.craft(0);
     callback_set_deadline(record, 5);
@@ -412,12 +411,12 @@ TEST_F(Callback, ALateDaemonLeavesTheDeadlineOfTheSlotsNextThread)
     EXPECT_EQ(callback_deadline(record), 7);
 }
 
-/* The next call of others finds them, and a daemon's are no owner's. */
-TEST_F(Callback, NobodyElseIsAsked)
+/* No flag is set: a preemptible owner finds ready callbacks at its next call, and a daemon needs no owner. */
+TEST_F(Callback, NoOtherThreadIsRequested)
 {
     reader_record *ordinary = world_.craft(0);
     queue_ready(ordinary, 1);
-    rtrcu_word_disarm(ordinary->self); /* the grace period had asked */
+    rtrcu_word_disarm(ordinary->self); /* clears the flag that the grace period set */
     EXPECT_EQ(advance(ordinary), CALLBACK_OWNER);
     EXPECT_EQ(rtrcu_word_of(ordinary->self) >> 24, RTRCU_FLAG_FAST);
     config_.policy = RTRCU_POLICY_DAEMON;
@@ -428,12 +427,12 @@ TEST_F(Callback, NobodyElseIsAsked)
 
 /* ---- limits ---- */
 
-TEST_F(Callback, LooksAtTheLimitsAtTheirMarks)
+TEST_F(Callback, LimitsAreCheckedAtTheirMarks)
 {
     reader_record *record = world_.craft(0);
     config_.qhimark = 20;
     config_.qmax = 40;
-    EXPECT_TRUE(enqueue(record) & CALLBACK_CHECK_LIMITS) << "the first look sets the next";
+    EXPECT_TRUE(enqueue(record) & CALLBACK_CHECK_LIMITS) << "the first check sets the next mark";
     EXPECT_EQ(callback_check_limits(cb_, record), CALLBACK_CALM);
     std::vector<uint64_t> calm, pushed, full, over;
     while (callback_pending(record) < 50) {
@@ -449,16 +448,16 @@ TEST_F(Callback, LooksAtTheLimitsAtTheirMarks)
         if (pressure == CALLBACK_OVER)
             over.push_back(callback_pending(record));
     }
-    EXPECT_EQ(calm, (std::vector<uint64_t>{11, 16, 18, 19})) << "each takes half of the way that is left, rounded up";
+    EXPECT_EQ(calm, (std::vector<uint64_t>{11, 16, 18, 19})) << "each mark halves the distance to qhimark, rounded up";
     ASSERT_FALSE(pushed.empty());
     EXPECT_EQ(pushed.front(), 20u);
     EXPECT_LT(pushed.back(), 40u);
-    EXPECT_EQ(full, std::vector<uint64_t>{40}) << "the enqueue that reaches qmax is not above it";
-    ASSERT_EQ(over.size(), 10u) << "above qmax every enqueue looks";
+    EXPECT_EQ(full, std::vector<uint64_t>{40}) << "the backlog is at qmax, not above it";
+    ASSERT_EQ(over.size(), 10u) << "above qmax every enqueue checks the limits";
     EXPECT_EQ(over.front(), 41u);
 }
 
-TEST_F(Callback, AMaximumBelowTheMarkIsSeenToo)
+TEST_F(Callback, MaximumBelowTheMarkIsNoticed)
 {
     reader_record *record = world_.craft(0);
     config_.qhimark = 1000;
@@ -474,7 +473,7 @@ TEST_F(Callback, AMaximumBelowTheMarkIsSeenToo)
 
 /* ---- barrier ---- */
 
-TEST_F(Callback, BarrierWaitsForWhatWasQueuedBeforeAndNothingElse)
+TEST_F(Callback, BarrierWaitsOnlyForEarlierCallbacks)
 {
     reader_record *a = world_.craft(0), *b = world_.craft(0);
     callback_barrier_set(cb_);
@@ -489,14 +488,14 @@ TEST_F(Callback, BarrierWaitsForWhatWasQueuedBeforeAndNothingElse)
     advance(a);
     advance(b);
     invoke(a, at_most(1));
-    EXPECT_FALSE(callback_barrier_reached(cb_)) << "b's has not run";
+    EXPECT_FALSE(callback_barrier_reached(cb_)) << "b's callback has not run";
     invoke(b, everything());
-    EXPECT_TRUE(callback_barrier_reached(cb_)) << "a's second came later";
+    EXPECT_TRUE(callback_barrier_reached(cb_)) << "a's second callback was queued later";
     EXPECT_EQ(callback_pending(a), 1u);
 }
 
-/* Of each kind what has not returned, and nothing for what came later and has. */
-TEST_F(Callback, WhatABarrierWaitsForIsTold)
+/* callback_barrier_left() counts callbacks and frees below the goals that have not returned. */
+TEST_F(Callback, BarrierReportsTheQueuesItWaitsFor)
 {
     reader_record *record = world_.craft(0);
     struct callback_slot *slot = callback_slot(record);
@@ -538,7 +537,7 @@ void look_at_the_barrier(rcu_head *)
     barrier_reached_inside = callback_barrier_reached(barrier_callback);
 }
 
-TEST_F(Callback, BarrierWaitsForTheReturnNotForTheCall)
+TEST_F(Callback, BarrierWaitsForReturnsNotForCalls)
 {
     reader_record *record = world_.craft(0);
     barrier_callback = cb_;
@@ -551,7 +550,7 @@ TEST_F(Callback, BarrierWaitsForTheReturnNotForTheCall)
     EXPECT_TRUE(callback_barrier_reached(cb_));
 }
 
-TEST_F(Callback, BarrierWaitsForTheOrphansQueueToo)
+TEST_F(Callback, BarrierWaitsForTheSharedQueue)
 {
     world_.craft(0);
     enqueue(nullptr);
@@ -575,8 +574,8 @@ TEST_F(Callback, BarrierWaitsForEveryLeaf)
     EXPECT_TRUE(callback_barrier_reached(cb_));
 }
 
-/* Producer and consumer at once: every callback runs once, in order. */
-TEST_F(Callback, OwnerAndInvokerAtOnce)
+/* With producer and consumer running concurrently, every callback runs once and in order. */
+TEST_F(Callback, OwnerAndInvokerRunConcurrently)
 {
     reader_record *record = world_.craft(0);
     constexpr size_t count = 20000;

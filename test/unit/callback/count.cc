@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Counters of callbacks, as programs are told them.
- */
+/* Tests of the counters of callbacks in struct rtrcu_stats. */
 #include "world.h"
 
 namespace
@@ -8,7 +7,8 @@ namespace
 
 using Count = CallbackWorld;
 
-/* A batch's oldest callback has waited so long; what is too long for the last bucket is in it. */
+/* The histogram counts the times from the oldest call_rcu() of a batch to its first callback.  Its last bucket also has
+ * longer times. */
 TEST_F(Count, WaitsAreCountedByTheirLength)
 {
     reader_record *record = world_.craft(0);
@@ -25,12 +25,11 @@ TEST_F(Count, WaitsAreCountedByTheirLength)
     for (int i = 19; i < RTRCU_LATENCY_BUCKETS - 1; i++)
         second += stats.latency_us_log2[i];
     EXPECT_EQ(all, 2u);
-    EXPECT_EQ(second, 1u) << "of a second, or more on a machine that is busy";
+    EXPECT_EQ(second, 1u) << "one second, or more on a busy machine";
     EXPECT_EQ(stats.latency_us_log2[RTRCU_LATENCY_BUCKETS - 1], 1u);
 }
 
-/* Callbacks and blocks that are freed: one more of either is one more. */
-TEST_F(Count, WhatHasReturnedIsOfBothKinds)
+TEST_F(Count, CallbacksAndFreesCountAsReturned)
 {
     reader_record *record = world_.craft(0);
     callback_slot(record)->queue.invoked = 3;
@@ -38,8 +37,8 @@ TEST_F(Count, WhatHasReturnedIsOfBothKinds)
     EXPECT_EQ(callback_returned(record), 7u);
 }
 
-/* When the oldest was queued goes with it through the stages, whatever is queued behind it. */
-TEST_F(Count, TheOldestIsKnownInEachStage)
+/* Each stage has the time of its oldest callback.  Later callbacks do not change it. */
+TEST_F(Count, OldestCallbackIsKnownInEachStage)
 {
     auto told = [&] {
         struct rtrcu_stats stats = {};
@@ -50,14 +49,14 @@ TEST_F(Count, TheOldestIsKnownInEachStage)
     struct callback_slot *slot = callback_slot(record);
     EXPECT_EQ(told(), 0u);
     enqueue(record);
-    slot->oldest_ns = 100; /* the first of all */
+    slot->oldest_ns = 100; /* the oldest callback of this test */
     EXPECT_EQ(told(), 100u);
     callback_collect(cb_);
     EXPECT_EQ(slot->waiting_ns[0], 100);
     EXPECT_EQ(told(), 100u);
     enqueue(record);
     slot->oldest_ns = 200;
-    callback_collect(cb_); /* behind it, for the same grace period */
+    callback_collect(cb_); /* for the same grace period as the first */
     EXPECT_EQ(slot->waiting_ns[0], 100);
     EXPECT_EQ(slot->waiting_ns[1], 0);
     {
@@ -65,7 +64,7 @@ TEST_F(Count, TheOldestIsKnownInEachStage)
         stepper.begin_and_scan();
         enqueue(record);
         slot->oldest_ns = 300;
-        callback_collect(cb_); /* for the next one */
+        callback_collect(cb_); /* for the next grace period */
         EXPECT_EQ(slot->waiting_ns[0], 100);
         EXPECT_EQ(slot->waiting_ns[1], 300);
         stepper.end();
@@ -79,7 +78,7 @@ TEST_F(Count, TheOldestIsKnownInEachStage)
     one.count_max = 1;
     invoke(record, one);
     EXPECT_EQ(slot->oldest_ready_ns, 0);
-    EXPECT_EQ(slot->batch_ns, 100) << "one is left in the batch";
+    EXPECT_EQ(slot->batch_ns, 100) << "one callback is left in the batch";
     EXPECT_EQ(told(), 100u);
     grace_period();
     advance(record);
@@ -90,8 +89,7 @@ TEST_F(Count, TheOldestIsKnownInEachStage)
     EXPECT_EQ(slot->waiting_ns[0], 0);
 }
 
-/* It is said once; the others are only counted. */
-TEST_F(Count, TheFirstLeakIsTold)
+TEST_F(Count, OnlyTheFirstLeakIsReported)
 {
     EXPECT_TRUE(callback_count_leaked(cb_));
     EXPECT_FALSE(callback_count_leaked(cb_));
@@ -104,8 +102,8 @@ void busy(rcu_head *)
         ;
 }
 
-/* The last one of a batch counts too. */
-TEST_F(Count, TheLongestCallbackAndItsFunctionAreKept)
+/* The last callback of a batch is measured too. */
+TEST_F(Count, LongestCallbackAndItsFunctionAreRecorded)
 {
     reader_record *record = world_.craft(0);
     struct callback_slot *slot = callback_slot(record);
@@ -121,7 +119,6 @@ TEST_F(Count, TheLongestCallbackAndItsFunctionAreKept)
     }
 }
 
-/* One call at the maximum is one more. */
 TEST_F(Count, CallsAtTheMaximumAreCounted)
 {
     struct rtrcu_stats stats = {};
@@ -133,8 +130,8 @@ TEST_F(Count, CallsAtTheMaximumAreCounted)
     EXPECT_EQ(stats.blocked_at_qmax, 2u);
 }
 
-/* Of two leaves: what both have is told together, and of the worst the worse. */
-TEST_F(Count, EveryLeafIsTold)
+/* Counters of two leaves are added; of their maxima the larger one is reported, and of oldest times the earlier. */
+TEST_F(Count, StatisticsCoverEveryLeaf)
 {
     reader_record *first = world_.craft(0), *second = world_.craft(0);
     while (second->leaf == first->leaf)
@@ -164,18 +161,18 @@ TEST_F(Count, EveryLeafIsTold)
     EXPECT_EQ(stats.callback_oldest_ns, 800u);
     EXPECT_EQ(stats.callback_ns_max, 50u);
     EXPECT_EQ(stats.callback_longest, reinterpret_cast<uintptr_t>(note));
-    callback_slot(second)->queue.invoked = 300; /* its pointers wait still */
+    callback_slot(second)->queue.invoked = 300; /* every callback; pointers still wait */
     stats = {};
     callback_stats(cb_, &stats);
     EXPECT_EQ(stats.callback_oldest_ns, 800u);
-    callback_slot(second)->free_done = 70; /* all has returned: what the time says is of before */
+    callback_slot(second)->free_done = 70; /* every pointer too, so the slot's time does not count */
     stats = {};
     callback_stats(cb_, &stats);
     EXPECT_EQ(stats.callback_oldest_ns, 900u);
 }
 
-/* Nobody runs them: what becomes ready behind them is younger. */
-TEST_F(Count, TheOldestOfWhatIsReadyStays)
+/* Callbacks that become ready later do not change the time of ready ones that no thread has run. */
+TEST_F(Count, OldestReadyTimeStays)
 {
     reader_record *record = world_.craft(0);
     uint32_t times = callback_times_ready(record);
@@ -186,13 +183,13 @@ TEST_F(Count, TheOldestOfWhatIsReadyStays)
         EXPECT_EQ(callback_slot(record)->oldest_ready_ns, 100);
         EXPECT_EQ(callback_times_ready(record), ++times);
         advance(record);
-        EXPECT_EQ(callback_times_ready(record), times) << "nothing more is ready";
+        EXPECT_EQ(callback_times_ready(record), times) << "no further callback became ready";
     }
     EXPECT_EQ(invoke(record, everything()), 2u);
 }
 
-/* The first free that is lost is said. */
-TEST_F(Count, TheFirstLeakIsTheFirst)
+/* Callers of callback_count_leaked() print a message only if it returns true. */
+TEST_F(Count, CountLeakReturnsTrueOnce)
 {
     EXPECT_TRUE(callback_count_leaked(cb_));
     EXPECT_FALSE(callback_count_leaked(cb_));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* call_rcu_rt(): at once exactly where no other reader can be, queued everywhere else.
- */
+/* Tests of callback_direct(), which runs a callback immediately if no reader can exist, and refuses it otherwise. */
 #include "../../support/sync.h"
 #include "world.h"
 
@@ -28,7 +27,7 @@ class Direct : public CallbackWorld
     {
         return callback_direct(cb_, &head_, count, in_handler);
     }
-    /* As the only thread of this world. */
+    /* Run @body in the only registered thread of this world. */
     template <typename Body> void as_only_thread(Body body)
     {
         test::Worker worker;
@@ -41,7 +40,7 @@ class Direct : public CallbackWorld
     }
 };
 
-TEST_F(Direct, TheOnlyThreadRunsAtOnce)
+TEST_F(Direct, OnlyThreadRunsImmediately)
 {
     as_only_thread([&] { EXPECT_TRUE(direct()); });
     EXPECT_EQ(runs, 1);
@@ -49,44 +48,45 @@ TEST_F(Direct, TheOnlyThreadRunsAtOnce)
     EXPECT_EQ(cb_->direct_refused.count, 0u);
 }
 
-TEST_F(Direct, NobodyAtAllRunsAtOnce)
+TEST_F(Direct, UnregisteredThreadRunsImmediately)
 {
     EXPECT_TRUE(direct());
 }
 
-TEST_F(Direct, AnotherThreadMayHoldIt)
+TEST_F(Direct, AnotherThreadForcesQueueing)
 {
     reader_record *other = world_.craft(0);
-    as_only_thread([&] { EXPECT_FALSE(direct()) << "outside now, but not before the call"; });
+    as_only_thread(
+        [&] { EXPECT_FALSE(direct()) << "the other thread is outside now, but may have been inside before"; });
     world_.withdraw(other);
     as_only_thread([&] { EXPECT_TRUE(direct()); });
     EXPECT_EQ(cb_->direct_refused.count, 1u);
 }
 
-TEST_F(Direct, AReaderWithoutARecordMayHoldIt)
+TEST_F(Direct, ReaderWithoutARecordForcesQueueing)
 {
     world_.registry()->anonymous = 1;
     EXPECT_FALSE(direct());
 }
 
-TEST_F(Direct, AParkedTaskMayHoldIt)
+TEST_F(Direct, ParkedTaskForcesQueueing)
 {
     as_only_thread([&] {
         reader_leaf *leaf = rtrcu_self.record->leaf;
         rcu_task task = {};
         parked_add_to_thread(rtrcu_self.record, &task);
-        EXPECT_FALSE(direct()) << "on the thread's own list";
+        EXPECT_FALSE(direct()) << "a task is on the thread's own list";
         EXPECT_TRUE(parked_remove_from_thread(&task));
         reader_lock(leaf);
         parked_add_to_leaf(leaf, &task, {0});
-        EXPECT_FALSE(direct()) << "on the leaf's list";
+        EXPECT_FALSE(direct()) << "a task is on the leaf's list";
         parked_remove_from_leaf(leaf, &task);
         reader_unlock(leaf);
         EXPECT_TRUE(direct());
     });
 }
 
-TEST_F(Direct, OwnSectionsExcludeIt)
+TEST_F(Direct, OwnSectionForcesQueueing)
 {
     as_only_thread([&] {
         ASSERT_FALSE(rtrcu_word_enter());
@@ -101,14 +101,14 @@ TEST_F(Direct, OwnSectionsExcludeIt)
     });
 }
 
-/* A handler cannot see whether the quiescent-state thread that it interrupts holds something, unless that thread marks
- * its sections by rcu_read_lock_bh(). */
-TEST_F(Direct, AHandlerOfAQuiescentStateThreadQueues)
+/* A handler cannot know whether the quiescent-state thread that it interrupts holds a reference, unless that thread
+ * marks its sections by rcu_read_lock_bh(). */
+TEST_F(Direct, HandlerOnAQuiescentStateThreadQueues)
 {
     as_only_thread([&] {
         rtrcu_word_add(&rtrcu_self, RTRCU_QSBR_ONLINE);
         EXPECT_FALSE(direct(true));
-        EXPECT_TRUE(direct(false)) << "the thread itself knows what it holds";
+        EXPECT_TRUE(direct(false)) << "the thread itself knows which references it holds";
         rtrcu_self.state |= READER_STATE_BH;
         EXPECT_TRUE(direct(true));
         rtrcu_self.state &= ~static_cast<uint32_t>(READER_STATE_BH);
@@ -126,7 +126,7 @@ void call_again(rcu_head *head)
         chain_left = 0;
 }
 
-TEST_F(Direct, DepthIsBounded)
+TEST_F(Direct, NestingIsBounded)
 {
     chain_callback = cb_;
     chain_left = 100;
@@ -135,10 +135,10 @@ TEST_F(Direct, DepthIsBounded)
     EXPECT_GE(chain_depth, 2);
     EXPECT_LE(chain_depth, 8);
     EXPECT_EQ(cb_->direct_refused.count, 1u);
-    EXPECT_TRUE(direct()) << "the depth is given back";
+    EXPECT_TRUE(direct()) << "the depth is 0 again";
 }
 
-TEST_F(Direct, AnEmbeddedHeadIsFreed)
+TEST_F(Direct, EmbeddedHeadIsFreed)
 {
     auto *memory = static_cast<char *>(malloc(64));
     EXPECT_TRUE(

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The set of queued heads that checked builds keep: a head that is queued again is found, however many are queued.
- */
+/* Tests of the set of queued heads, by which checked builds find a head that is queued twice. */
 #include <algorithm>
 #include <memory>
 #include <thread>
@@ -43,9 +42,9 @@ TEST_F(Double, HeadIsTrackedFromItsCallUntilItsCallback)
 {
     rcu_head head = {};
     for (int time = 0; time < 2; time++) {
-        callback_double_enter(cb_, &head);
+        callback_double_enter(cb_, &head, CALLBACK_NATIVE);
         EXPECT_EQ(tracked(&head), 1u);
-        callback_double_leave(cb_, &head);
+        callback_double_leave(cb_, &head, CALLBACK_NATIVE);
         EXPECT_EQ(tracked(&head), 0u);
     }
 }
@@ -53,8 +52,9 @@ TEST_F(Double, HeadIsTrackedFromItsCallUntilItsCallback)
 TEST_F(Double, SecondCallEndsTheProgram)
 {
     rcu_head head = {};
-    callback_double_enter(cb_, &head);
-    EXPECT_DEATH(callback_double_enter(cb_, &head), "is queued already and its callback has not begun");
+    callback_double_enter(cb_, &head, CALLBACK_NATIVE);
+    EXPECT_DEATH(callback_double_enter(cb_, &head, CALLBACK_NATIVE),
+                 "is queued already and its callback has not begun");
 }
 
 TEST_F(Double, EveryHeadOfALargeBacklogIsTracked)
@@ -62,8 +62,8 @@ TEST_F(Double, EveryHeadOfALargeBacklogIsTracked)
     constexpr size_t count = CALLBACK_DOUBLE_SLOTS * 2;
     auto heads = std::make_unique<rcu_head[]>(count);
     for (size_t i = 0; i < count; i++)
-        callback_double_enter(cb_, &heads[i]);
-    ASSERT_NE(cb_->queued_more[0], nullptr) << "the first table cannot hold them all";
+        callback_double_enter(cb_, &heads[i], CALLBACK_NATIVE);
+    ASSERT_NE(cb_->queued_more[0], nullptr) << "the first table cannot hold all heads";
 
     std::vector<const rcu_head *> all;
     for (rcu_head *head : cb_->queued)
@@ -75,37 +75,57 @@ TEST_F(Double, EveryHeadOfALargeBacklogIsTracked)
     std::sort(all.begin(), all.end());
     for (size_t i = 0; i < count; i++)
         ASSERT_TRUE(std::binary_search(all.begin(), all.end(), &heads[i])) << "head " << i;
-    EXPECT_DEATH(callback_double_enter(cb_, &heads[count - 1]), "is queued already");
+    EXPECT_DEATH(callback_double_enter(cb_, &heads[count - 1], CALLBACK_NATIVE), "is queued already");
 
     for (size_t i = 0; i < count; i++)
-        callback_double_leave(cb_, &heads[i]);
+        callback_double_leave(cb_, &heads[i], CALLBACK_NATIVE);
     for (size_t i = 0; i < count; i++)
-        callback_double_enter(cb_, &heads[i]);
+        callback_double_enter(cb_, &heads[i], CALLBACK_NATIVE);
 }
 
-/* Two threads queue one head at the same moment: at least one of them finds the other. */
+TEST_F(Double, HeadMayNotBeInTwoKindsOfQueues)
+{
+    rcu_head head = {};
+    callback_double_enter(cb_, &head, CALLBACK_OF_DOMAIN);
+    EXPECT_DEATH(callback_double_enter(cb_, &head, CALLBACK_NATIVE), "call_rcu\\(\\): head .* is queued already");
+    EXPECT_DEATH(callback_double_enter(cb_, &head, CALLBACK_OF_DOMAIN), "call_srcu\\(\\): head .* is queued already");
+    callback_double_leave(cb_, &head, CALLBACK_OF_DOMAIN);
+    callback_double_enter(cb_, &head, CALLBACK_NATIVE);
+}
+
+TEST_F(Double, ForksChildTracksOnlyHeadsOfTheNativeDomain)
+{
+    rcu_head kept = {}, dropped = {};
+    callback_double_enter(cb_, &kept, CALLBACK_NATIVE);
+    callback_double_enter(cb_, &dropped, CALLBACK_OF_DOMAIN);
+    callback_double_after_fork(cb_);
+    callback_double_enter(cb_, &dropped, CALLBACK_OF_DOMAIN);
+    EXPECT_DEATH(callback_double_enter(cb_, &kept, CALLBACK_NATIVE), "is queued already");
+}
+
+/* Two threads queue the same head simultaneously: at least one of them ends the program. */
 TEST_F(Double, RaceOfTwoCallsEndsTheProgram)
 {
     EXPECT_DEATH(
         {
-            for (;;) { /* ends at the first round */
+            for (;;) { /* the program ends in the first round */
                 rcu_head head = {};
-                std::thread other([&] { callback_double_enter(cb_, &head); });
-                callback_double_enter(cb_, &head);
+                std::thread other([&] { callback_double_enter(cb_, &head, CALLBACK_NATIVE); });
+                callback_double_enter(cb_, &head, CALLBACK_NATIVE);
                 other.join();
             }
         },
         "is queued already");
 }
 
-TEST_F(Double, NothingIsTrackedWhereTheSetIsOff)
+TEST_F(Double, DisabledSetTracksNoHeads)
 {
     rcu_head head = {};
     cb_->tracks_heads = false;
-    callback_double_enter(cb_, &head);
-    callback_double_enter(cb_, &head);
+    callback_double_enter(cb_, &head, CALLBACK_NATIVE);
+    callback_double_enter(cb_, &head, CALLBACK_NATIVE);
     EXPECT_EQ(tracked(&head), 0u);
-    callback_double_leave(cb_, &head);
+    callback_double_leave(cb_, &head, CALLBACK_NATIVE);
 }
 
 } // namespace

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a fork's child makes of queues whose owners and invokers it does not have, state by state.
- *
- * Each test leaves a queue as a thread would that stops at one point for ever, then goes on as the child does.  A
- * number that nothing will reach would make rcu_barrier() wait for ever.
- */
+/* Tests of queues in a fork's child, where their owners and invokers do not exist.
+ * Each test leaves a queue in the state at one point of a call or a batch, calls the fork handlers, then runs the
+ * child's rcu_barrier(), which would wait for ever for a number that no callback has. */
 #include "../../support/sync.h"
 #include "world.h"
 
@@ -22,7 +20,7 @@ class CallbackFork : public CallbackWorld
         CallbackWorld::SetUp();
         record_ = world_.craft(0);
     }
-    /* @forks: the record that the forking thread has in the child. */
+    /* @forks: the forking thread's record, which it keeps in the child. */
     void fork(reader_record *forks = nullptr, uint32_t forker = old_thread_id)
     {
         reader_after_fork_child(world_.registry(), forks);
@@ -31,7 +29,7 @@ class CallbackFork : public CallbackWorld
         callback_after_fork_child(cb_, {forker});
         test::let_go(world_.registry(), READER_SERVE);
     }
-    /* A thread that the child does not have stands before the first callback of what is ready, or is inside. */
+    /* A thread that the child will not have is about to begin the first ready callback, or with @inside is in it. */
     void begin_elsewhere(bool inside = true)
     {
         cb_queue *queue = &callback_slot(record_)->queue;
@@ -48,7 +46,7 @@ class CallbackFork : public CallbackWorld
         for (int i = 0; i < count; i++)
             callback_free(cb_, record_, {malloc(8), free});
     }
-    /* A thread that the child does not have has freed the first @done pointers, and begun with the next. */
+    /* A thread that will not exist in the child has freed the first @done pointers, and begun the next. */
     void begin_to_free_elsewhere(int pointers, uint64_t done)
     {
         free_pointers(pointers);
@@ -57,19 +55,19 @@ class CallbackFork : public CallbackWorld
         callback_slot(record_)->free_done = done;
         callback_slot(record_)->queue.claim = missing_thread;
     }
-    /* The owner, which the child does not have, stands in a call, behind its taking out of the ring of @newest. */
+    /* The owner, which will not exist in the child, has detached the ring that ends with @newest, inside a call. */
     void have_out(void *newest)
     {
         callback_slot(record_)->free_block = static_cast<char *>(newest) + CALLBACK_FREE_OUT;
     }
-    /* The queue is the forking thread's own. */
+    /* Fork in the thread that owns the queue. */
     void fork_by_the_owner()
     {
         rtrcu_self.record = record_;
         fork();
         rtrcu_self.record = nullptr;
     }
-    /* The child's rcu_barrier(): the driver's passes until its goal is reached. */
+    /* The child's rcu_barrier(): makes up to four driver's passes, and expects that they reach its goal. */
     void expect_barrier_ends()
     {
         callback_barrier_set(cb_);
@@ -81,8 +79,8 @@ class CallbackFork : public CallbackWorld
     }
 };
 
-/* A leaf that was hung during the fork: whoever holds its queues would have another thread beside it. */
-TEST_F(CallbackFork, TheParentReleasesOnlyWhatItHasLocked)
+/* A leaf was linked after callback_before_fork(), which therefore did not take its lock; another thread holds it. */
+TEST_F(CallbackFork, ParentReleasesOnlyTheLocksItTook)
 {
     callback_before_fork(cb_);
     world_.fill_last_leaf();
@@ -102,10 +100,10 @@ TEST_F(CallbackFork, TheParentReleasesOnlyWhatItHasLocked)
     EXPECT_TRUE(kept);
 }
 
-TEST_F(CallbackFork, WhatIsQueuedIsKeptInEveryStage)
+TEST_F(CallbackFork, QueuedCallbacksAreKeptInEveryStage)
 {
     queue_ready(record_, 4);
-    invoke(record_, at_most(1)); /* three are left in the batch */
+    invoke(record_, at_most(1)); /* three stay in the batch */
     queue_ready(record_, 1);
     enqueue(record_);
     callback_collect(cb_);
@@ -113,14 +111,14 @@ TEST_F(CallbackFork, WhatIsQueuedIsKeptInEveryStage)
     world_.registry()->registered = 1;
     tally_raise(&cb_->barriers);
     fork();
-    EXPECT_EQ(tally_read(&cb_->barriers), 0u) << "nobody in the child waits";
+    EXPECT_EQ(tally_read(&cb_->barriers), 0u) << "no thread of the child waits";
     EXPECT_EQ(callback_pending(record_), 6u);
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 7));
     EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
-TEST_F(CallbackFork, WhereNothingWaitsNoGracePeriodIsAskedFor)
+TEST_F(CallbackFork, EmptyQueuesRequestNoGracePeriod)
 {
     fork();
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL));
@@ -130,17 +128,17 @@ TEST_F(CallbackFork, WhereNothingWaitsNoGracePeriodIsAskedFor)
     EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
 }
 
-TEST_F(CallbackFork, WhatWaitsAsksForAGracePeriodOfTheChild)
+TEST_F(CallbackFork, WaitingCallbacksRequestAGracePeriodOfTheChild)
 {
     enqueue(record_);
     callback_collect(cb_);
-    world_.gp()->machine[GP_NORMAL].needed = gp_seq(world_.gp(), GP_NORMAL); /* whoever asked was the parent */
+    world_.gp()->machine[GP_NORMAL].needed = gp_seq(world_.gp(), GP_NORMAL); /* the request was made in the parent */
     fork();
     EXPECT_TRUE(gp_is_needed(world_.gp(), GP_NORMAL));
     expect_barrier_ends();
 }
 
-TEST_F(CallbackFork, ALeafWhereNothingWaitsIsNotLookedAt)
+TEST_F(CallbackFork, LeafWithoutWaitingCallbacksIsSkipped)
 {
     auto is_looked_at = [&] { return callback_next_marked(&cb_->busy_leaves, world_.registry(), nullptr) != nullptr; };
     fork();
@@ -151,12 +149,12 @@ TEST_F(CallbackFork, ALeafWhereNothingWaitsIsNotLookedAt)
     callback_collect(cb_);
     fork();
     EXPECT_TRUE(is_looked_at());
-    EXPECT_FALSE(callback_has_ready(record_)) << "what waits is not ready";
+    EXPECT_FALSE(callback_has_ready(record_)) << "waiting callbacks are not ready";
     expect_barrier_ends();
 }
 
-/* All has returned, and the driver has not come by since. */
-TEST_F(CallbackFork, ALeafWhereAllHasReturnedIsNotLookedAt)
+/* All callbacks have returned, but no pass of the driver has unmarked the leaf. */
+TEST_F(CallbackFork, LeafWhereAllHaveReturnedIsSkipped)
 {
     queue_ready(record_, 2);
     invoke(record_, everything());
@@ -165,8 +163,8 @@ TEST_F(CallbackFork, ALeafWhereAllHasReturnedIsNotLookedAt)
     EXPECT_EQ(callback_next_marked(&cb_->busy_leaves, world_.registry(), nullptr), nullptr);
 }
 
-/* The driver's pass was between making them ready and saying so. */
-TEST_F(CallbackFork, WhatIsReadyIsSaidToBe)
+/* The driver had made the callbacks ready, but not set has_ready. */
+TEST_F(CallbackFork, ReadyCallbacksAreMarkedReady)
 {
     queue_ready(record_, 2);
     callback_slot(record_)->queue.has_ready = 0;
@@ -176,8 +174,8 @@ TEST_F(CallbackFork, WhatIsReadyIsSaidToBe)
     EXPECT_EQ(order_, numbers(0, 2));
 }
 
-/* The child's driver has chosen nobody yet to run them.  The record is alone in its leaf. */
-TEST_F(CallbackFork, WhoRunsWhatIsReadyIsChosenAnew)
+/* The record is alone in its leaf.  The fork clears its bit of ready callbacks, so that the child's driver chooses. */
+TEST_F(CallbackFork, ChildChoosesTheInvokerOfReadyCallbacks)
 {
     world_.fill_last_leaf();
     record_ = world_.craft(0);
@@ -188,8 +186,8 @@ TEST_F(CallbackFork, WhoRunsWhatIsReadyIsChosenAnew)
     expect_barrier_ends();
 }
 
-/* Of the threads that were awake for real-time work the child has the one that forked, if that was. */
-TEST_F(CallbackFork, OnlyTheForkingThreadIsAwakeStill)
+/* Of the threads that announced real-time work, the child has only the forking thread, if it was one of them. */
+TEST_F(CallbackFork, OnlyTheForkingThreadsRtAwakeRemains)
 {
     cb_->rt_awake[0] = 2;
     cb_->rt_awake[2] = 3;
@@ -202,8 +200,8 @@ TEST_F(CallbackFork, OnlyTheForkingThreadIsAwakeStill)
     EXPECT_EQ(cb_->rt_awake[2], 0u);
 }
 
-/* The child gives its owner the time anew, however long the parent's last pass lies back. */
-TEST_F(CallbackFork, AnOwnerIsNotLateWithWhatWasReadyInItsParent)
+/* In the child the owner's time begins with the first pass, however long ago the parent's last pass was. */
+TEST_F(CallbackFork, OwnerIsNotLateWithCallbacksReadyInItsParent)
 {
     constexpr int64_t later_ns = INT64_C(1000) * CALLBACK_OWNER_LATE_NS;
     queue_ready(record_, 1);
@@ -214,7 +212,7 @@ TEST_F(CallbackFork, AnOwnerIsNotLateWithWhatWasReadyInItsParent)
     expect_barrier_ends();
 }
 
-TEST_F(CallbackFork, TheSlotOfAMissingThreadIsGivenBack)
+TEST_F(CallbackFork, SlotOfAMissingThreadIsReleased)
 {
     reader_record *idle = world_.craft(0);
     enqueue(record_);
@@ -225,12 +223,12 @@ TEST_F(CallbackFork, TheSlotOfAMissingThreadIsGivenBack)
     EXPECT_EQ(reader_slot_take(world_.registry()), record_);
 }
 
-/* ---- an enqueue under way ---- */
+/* ---- an enqueue in progress ---- */
 
-TEST_F(CallbackFork, BetweenNumberAndExchange)
+TEST_F(CallbackFork, ForkBetweenNumberAndExchangeLosesTheHead)
 {
     enqueue(record_);
-    callback_slot(record_)->queue.enqueued++; /* another one has its number, and nothing more */
+    callback_slot(record_)->queue.enqueued++; /* a call has taken its number, but not exchanged the tail */
     callback_slot(record_)->queue.enqueuing = &item()->head;
     fork();
     EXPECT_EQ(cb_->lost_at_fork.count, 1u);
@@ -238,14 +236,14 @@ TEST_F(CallbackFork, BetweenNumberAndExchange)
     EXPECT_EQ(order_, numbers(0, 1));
 }
 
-/* The forking thread was in rcu_barrier(), and goes on there: the number that is nobody's was its goal. */
-TEST_F(CallbackFork, ABarrierWaitsForNoNumberThatIsLost)
+/* The forking thread is in rcu_barrier(), whose goals include a callback and a pointer that the fork loses. */
+TEST_F(CallbackFork, BarrierDoesNotWaitForLostNumbers)
 {
     enqueue(record_);
     free_pointers(1);
     callback_slot(record_)->queue.enqueued++;
     callback_slot(record_)->queue.enqueuing = &item()->head;
-    callback_slot(record_)->free_queued++; /* another pointer has its number, and nothing more */
+    callback_slot(record_)->free_queued++; /* a call has taken a number, but not stored its pointer */
     callback_barrier_set(cb_);
     fork();
     EXPECT_EQ(cb_->lost_at_fork.count, 2u);
@@ -257,8 +255,8 @@ TEST_F(CallbackFork, ABarrierWaitsForNoNumberThatIsLost)
     EXPECT_EQ(order_, numbers(0, 1));
 }
 
-/* Nor for what was queued behind its goal, in the child or before. */
-TEST_F(CallbackFork, ABarrierThatGoesOnKeepsItsGoals)
+/* Callbacks and pointers queued after the goals were set do not raise them. */
+TEST_F(CallbackFork, ContinuedBarrierKeepsItsGoals)
 {
     enqueue(record_);
     free_pointers(1);
@@ -270,7 +268,7 @@ TEST_F(CallbackFork, ABarrierThatGoesOnKeepsItsGoals)
     expect_barrier_ends();
 }
 
-TEST_F(CallbackFork, BetweenExchangeAndLink)
+TEST_F(CallbackFork, ForkBetweenExchangeAndLinkKeepsTheHead)
 {
     enqueue(record_);
     Item *open = item();
@@ -285,7 +283,7 @@ TEST_F(CallbackFork, BetweenExchangeAndLink)
     EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
-TEST_F(CallbackFork, BetweenLinkAndDirtyBit)
+TEST_F(CallbackFork, ForkBetweenLinkAndDirtyBitKeepsTheHead)
 {
     enqueue(record_);
     callback_leaf(record_->leaf)->dirty = 0;
@@ -294,21 +292,21 @@ TEST_F(CallbackFork, BetweenLinkAndDirtyBit)
     EXPECT_EQ(order_, numbers(0, 1));
 }
 
-TEST_F(CallbackFork, AnOpenLinkThatWasTakenAlready)
+TEST_F(CallbackFork, OpenLinkThatWasCollectedIsFinished)
 {
     enqueue(record_);
     enqueue(record_);
     callback_collect(cb_);
-    items_[0].head.next = nullptr; /* the owner stands before its link, the collector has taken the inbox */
+    items_[0].head.next = nullptr; /* the link is not stored yet, but the inbox was collected */
     callback_slot(record_)->queue.enqueuing = &items_[1].head;
     fork();
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(0, 2));
 }
 
-/* ---- a batch under way ---- */
+/* ---- a batch in progress ---- */
 
-TEST_F(CallbackFork, AboutToBeginIsRunInTheChild)
+TEST_F(CallbackFork, CallbackAboutToBeginRunsInTheChild)
 {
     queue_ready(record_, 2);
     begin_elsewhere(false);
@@ -319,20 +317,20 @@ TEST_F(CallbackFork, AboutToBeginIsRunInTheChild)
     EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
-TEST_F(CallbackFork, BegunElsewhereIsNeitherRunAgainNorWaitedFor)
+TEST_F(CallbackFork, CallbackBegunElsewhereIsNeitherRunNorWaitedFor)
 {
     queue_ready(record_, 3);
     for (uint64_t lost : {1u, 2u}) {
         begin_elsewhere();
         fork();
-        EXPECT_EQ(cb_->lost_at_fork.count, lost) << "counted";
+        EXPECT_EQ(cb_->lost_at_fork.count, lost) << "each lost callback is counted";
     }
     expect_barrier_ends();
     EXPECT_EQ(order_, numbers(2, 3));
     EXPECT_EQ(callback_slot(record_)->queue.claim, 0u);
 }
 
-TEST_F(CallbackFork, TheLastOfABatchBegunElsewhere)
+TEST_F(CallbackFork, LastCallbackOfABatchBegunElsewhereIsDropped)
 {
     queue_ready(record_, 1);
     begin_elsewhere();
@@ -341,8 +339,8 @@ TEST_F(CallbackFork, TheLastOfABatchBegunElsewhere)
     EXPECT_TRUE(order_.empty());
 }
 
-/* The first thread of a sandbox has the number 1. */
-TEST_F(CallbackFork, BegunByThreadNumberOne)
+/* The first thread of a sandbox has the thread number 1. */
+TEST_F(CallbackFork, ClaimOfThreadOneIsAbandoned)
 {
     queue_ready(record_, 2);
     begin_elsewhere();
@@ -353,11 +351,11 @@ TEST_F(CallbackFork, BegunByThreadNumberOne)
     expect_barrier_ends();
     callback_slot(record_)->queue.claim = 1;
     fork(nullptr, 1);
-    EXPECT_EQ(callback_slot(record_)->queue.claim, lock_thread_number()) << "who forks goes on with the batch";
+    EXPECT_EQ(callback_slot(record_)->queue.claim, lock_thread_number()) << "the forking thread continues the batch";
     callback_slot(record_)->queue.claim = 0;
 }
 
-TEST_F(CallbackFork, BetweenTwoCallbacksOfABatch)
+TEST_F(CallbackFork, ForkBetweenTwoCallbacksKeepsTheSecond)
 {
     queue_ready(record_, 3);
     invoke(record_, at_most(1));
@@ -373,8 +371,7 @@ struct Forker {
     reader_record *record;
 };
 
-/* A fork inside a callback: in the child the batch goes on in the thread that forked.  The daemon that has come for the
- * queue is not there. */
+/* A callback that calls the fork handlers and continues as in the child.  The parent's driver wanted the claim. */
 void fork_inside(rcu_head *head)
 {
     Forker *forker = container_of(head, Forker, head);
@@ -384,7 +381,7 @@ void fork_inside(rcu_head *head)
     callback_after_fork_child(forker->cb, before);
 }
 
-TEST_F(CallbackFork, InsideACallbackTheBatchGoesOn)
+TEST_F(CallbackFork, ForkInsideACallbackContinuesTheBatch)
 {
     Forker forker = {{}, cb_, record_};
     enqueue(record_);
@@ -398,7 +395,7 @@ TEST_F(CallbackFork, InsideACallbackTheBatchGoesOn)
     EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
-/* ---- frees under way ---- */
+/* ---- frees in progress ---- */
 
 TEST_F(CallbackFork, GatheredPointersAreKept)
 {
@@ -409,8 +406,8 @@ TEST_F(CallbackFork, GatheredPointersAreKept)
     EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
-/* At every place of a block, its last pointer included: the one that was begun is lost, the rest is freed. */
-TEST_F(CallbackFork, WhileAPointerIsFreedElsewhere)
+/* The pointer whose free had begun is lost and the others are freed, at every position of a block. */
+TEST_F(CallbackFork, PointerBeingFreedElsewhereIsDropped)
 {
     for (uint64_t done = 0; done < 7; done++) {
         uint64_t lost = cb_->lost_at_fork.count;
@@ -423,12 +420,12 @@ TEST_F(CallbackFork, WhileAPointerIsFreedElsewhere)
         EXPECT_EQ(callback_pending(record_), 0u) << done;
         EXPECT_EQ(callback_slot(record_)->free_done, 7u) << done;
         serve_release_slot(record_);
-        ASSERT_EQ(world_.craft(0), record_) << "the slot was given back";
+        ASSERT_EQ(world_.craft(0), record_) << "the slot was released";
     }
 }
 
-/* Of the forking thread's own queue nothing is counted anew, since it may stand in the midst of a call. */
-TEST_F(CallbackFork, WhileAPointerOfTheForkingThreadIsFreedElsewhere)
+/* The numbers of the forking thread's own queue are kept, since the thread may be inside a call. */
+TEST_F(CallbackFork, OwnPointerBeingFreedElsewhereIsDropped)
 {
     begin_to_free_elsewhere(10, 4);
     fork_by_the_owner();
@@ -437,8 +434,8 @@ TEST_F(CallbackFork, WhileAPointerOfTheForkingThreadIsFreedElsewhere)
     EXPECT_EQ(callback_pending(record_), 0u);
 }
 
-/* It has its number, and goes on with the link in the child. */
-TEST_F(CallbackFork, WhileTheForkingThreadIsInACall)
+/* The forking thread has taken a number inside a call, which continues in the child. */
+TEST_F(CallbackFork, ForkInsideACallKeepsItsNumber)
 {
     enqueue(record_);
     callback_slot(record_)->queue.enqueued++;
@@ -450,8 +447,8 @@ TEST_F(CallbackFork, WhileTheForkingThreadIsInACall)
     expect_barrier_ends();
 }
 
-/* The last pointer of the block is freed, and the block stands at the head yet. */
-TEST_F(CallbackFork, ABlockWhoseLastPointerWasBegunElsewhere)
+/* The free of the block's last pointer has begun, and the block is still at the head of the batch. */
+TEST_F(CallbackFork, BlockWithOnlyALostPointerIsFreed)
 {
     free_pointers(CALLBACK_FREE_POINTERS + 1);
     make_ready(record_);
@@ -463,14 +460,14 @@ TEST_F(CallbackFork, ABlockWhoseLastPointerWasBegunElsewhere)
     EXPECT_EQ(cb_->lost_at_fork.count, 1u);
     expect_barrier_ends();
     EXPECT_EQ(callback_slot(record_)->free_done, CALLBACK_FREE_POINTERS + 1u);
-    callback_slot(record_)->queue.batch = {block, block}; /* the parent's: here it would be a leak */
+    callback_slot(record_)->queue.batch = {block,
+                                           block}; /* restore the block and free it, or it would leak in this process */
     callback_slot(record_)->free_done = CALLBACK_FREE_POINTERS - 1;
     callback_free_one(record_);
 }
 
-/* A daemon was given the slot when its last callback had let it go: whoever takes it next in the child finds it
- * unclaimed. */
-TEST_F(CallbackFork, ADaemonHadASlotThatNobodyHas)
+/* A daemon held the claim of an exited thread's queue.  The thread that takes the slot in the child can run it. */
+TEST_F(CallbackFork, SlotOfADaemonsExitedThreadIsUnclaimed)
 {
     world_.withdraw(record_);
     callback_slot(record_)->queue.claim = missing_thread;
@@ -481,7 +478,7 @@ TEST_F(CallbackFork, ADaemonHadASlotThatNobodyHas)
     EXPECT_EQ(order_, numbers(0, 2));
 }
 
-TEST_F(CallbackFork, WhileTheOwnerHasItsBlocksOut)
+TEST_F(CallbackFork, DetachedBlocksOfAMissingOwnerAreKept)
 {
     free_pointers(2 * CALLBACK_FREE_POINTERS + 1);
     have_out(callback_slot(record_)->free_block);
@@ -492,8 +489,8 @@ TEST_F(CallbackFork, WhileTheOwnerHasItsBlocksOut)
     EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
-/* At every block: one that is linked and not shown yet comes with the others, in order. */
-TEST_F(CallbackFork, WhileTheOwnerHasLinkedABlockThatIsNotShown)
+/* A block that is linked but not yet published is collected with the full blocks before it. */
+TEST_F(CallbackFork, LinkedButUnpublishedBlockIsKept)
 {
     for (int full = 1; full <= 3; full++) {
         free_pointers(full * CALLBACK_FREE_POINTERS);
@@ -511,8 +508,8 @@ TEST_F(CallbackFork, WhileTheOwnerHasLinkedABlockThatIsNotShown)
     }
 }
 
-/* The owner has the ring out, and a pointer's number and nothing more. */
-TEST_F(CallbackFork, WhileTheOwnerAddsAPointer)
+/* The owner has detached the ring and numbered a pointer, but not stored it. */
+TEST_F(CallbackFork, HalfAddedPointerIsCountedAsLost)
 {
     free_pointers(CALLBACK_FREE_POINTERS - 1);
     have_out(callback_slot(record_)->free_block);
@@ -524,7 +521,7 @@ TEST_F(CallbackFork, WhileTheOwnerAddsAPointer)
     EXPECT_EQ(callback_pending(record_), 0u);
 }
 
-TEST_F(CallbackFork, AfterAFreeWasLostLaterOnesAreWaitedFor)
+TEST_F(CallbackFork, LaterFreesAreWaitedForAfterALostOne)
 {
     callback_slot(record_)->free_queued++;
     fork();
@@ -539,7 +536,7 @@ TEST_F(CallbackFork, AfterAFreeWasLostLaterOnesAreWaitedFor)
     EXPECT_TRUE(callback_barrier_reached(cb_));
 }
 
-/* The forking thread is in a callback of a queue whose owner is not in the child, and stood in the midst of a call. */
+/* As fork_inside(), while the queue's owner, which does not exist in the child, is inside a call. */
 void fork_inside_with_a_number_more(rcu_head *head)
 {
     reader_record *record = container_of(head, Forker, head)->record;
@@ -547,7 +544,7 @@ void fork_inside_with_a_number_more(rcu_head *head)
     fork_inside(head);
 }
 
-TEST_F(CallbackFork, InsideACallbackOfAQueueWhoseOwnerWasInACall)
+TEST_F(CallbackFork, CallUnderWayAtAForkInsideACallbackIsCountedAsLost)
 {
     Forker forker = {{}, cb_, record_};
     callback_enqueue(cb_, record_, &forker.head, fork_inside_with_a_number_more);
@@ -559,14 +556,14 @@ TEST_F(CallbackFork, InsideACallbackOfAQueueWhoseOwnerWasInACall)
     expect_barrier_ends();
 }
 
-/* The same in a function of rcu_retire(), at every place of a block. */
+/* As fork_inside(), in a function of rcu_retire(). */
 void fork_inside_retired(void *forker)
 {
     if (forker)
         fork_inside(&static_cast<Forker *>(forker)->head);
 }
 
-TEST_F(CallbackFork, InsideARetiredFunction)
+TEST_F(CallbackFork, ForkInsideARetiredFunctionContinues)
 {
     constexpr uint64_t count = CALLBACK_FREE_RETIRED + 1;
     for (uint64_t at = 0; at < count; at++) {

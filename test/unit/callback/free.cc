@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Bulk frees: gathered in blocks, waited for, freed one pointer at a time within budgets, and each of them freed.
- *
- * The program's malloc() and free() are the test's, so that it sees every call and can refuse memory.  A sanitizer has
- * functions of its own, and sees leaks and double frees itself.
- */
+/* Tests of bulk frees and retired objects, which are gathered in blocks and freed within budgets.
+ * The test defines malloc() and free(), to count calls and refuse memory.  With a sanitizer it does not: that has
+ * functions of its own, and detects leaks and double frees. */
 #include <cerrno>
 #include <cstdlib>
 
@@ -101,7 +99,7 @@ class Free : public CallbackWorld
     }
 };
 
-TEST_F(Free, TheDriverIsToldOnce)
+TEST_F(Free, DriverIsNotifiedOnce)
 {
     EXPECT_TRUE(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST);
     for (int i = 1; i < 100; i++)
@@ -116,8 +114,7 @@ TEST_F(Free, TheDriverIsToldOnce)
     invoke(record_, everything());
 }
 
-/* As a callback does: see Callback.LooksAtTheLimitsAtTheirMarks. */
-TEST_F(Free, APointerCountsAgainstTheLimits)
+TEST_F(Free, PointerCountsAgainstTheLimits)
 {
     config_.qhimark = 20;
     config_.qmax = 40;
@@ -134,16 +131,16 @@ TEST_F(Free, APointerCountsAgainstTheLimits)
     }
     ASSERT_FALSE(pushed.empty());
     EXPECT_LE(pushed.front(), 21u);
-    ASSERT_GE(full.size(), 10u) << "at and above qmax every call looks";
+    ASSERT_GE(full.size(), 10u) << "at and above qmax every call checks the limits";
     EXPECT_LE(full.front(), 41u);
     make_ready(record_);
     invoke(record_, everything());
 }
 
-/* Far below the limits a look puts off the next one, of a thread that only frees too. */
-TEST_F(Free, ALookPutsOffTheNext)
+/* Far below the limits, a check postpones the next one, also for a thread that only frees. */
+TEST_F(Free, CheckPostponesTheNextOne)
 {
-    ASSERT_TRUE(callback_free(cb_, record_, {object(), free}) & CALLBACK_CHECK_LIMITS) << "the first of all";
+    ASSERT_TRUE(callback_free(cb_, record_, {object(), free}) & CALLBACK_CHECK_LIMITS) << "the first call checks";
     ASSERT_EQ(callback_check_limits(cb_, record_), CALLBACK_CALM);
     EXPECT_FALSE(callback_free(cb_, record_, {object(), free}) & CALLBACK_CHECK_LIMITS);
     EXPECT_FALSE(enqueue(record_) & CALLBACK_CHECK_LIMITS);
@@ -159,16 +156,16 @@ TEST_F(Free, EachPointerAndEachBlockIsFreed)
     EXPECT_EQ(invoke(record_, everything()), count);
     expect_freed(count);
     if (TEST_COUNTS_FREES) {
-        EXPECT_EQ(others_freed, 4u) << "the blocks";
+        EXPECT_EQ(others_freed, 4u) << "each block is freed";
     }
     EXPECT_FALSE(callback_has_ready(record_));
 }
 
-TEST_F(Free, WaitForTheirGracePeriod)
+TEST_F(Free, PointersWaitForTheirGracePeriod)
 {
     give(1);
     callback_collect(cb_);
-    give(1); /* in a new block: the first was taken */
+    give(1); /* in a new block, since the first block was collected */
     grace_period();
     advance(record_);
     EXPECT_EQ(invoke(record_, everything()), 1u);
@@ -178,7 +175,7 @@ TEST_F(Free, WaitForTheirGracePeriod)
     expect_freed(2);
 }
 
-TEST_F(Free, StandBehindTheCallbacksThatWereCollectedWithThem)
+TEST_F(Free, PointersFollowCallbacksCollectedWithThem)
 {
     enqueue(record_);
     give(2);
@@ -193,7 +190,7 @@ TEST_F(Free, StandBehindTheCallbacksThatWereCollectedWithThem)
 
 /* ---- budgets ---- */
 
-TEST_F(Free, ACountEndsABatchInsideABlock)
+TEST_F(Free, CountEndsABatchInsideABlock)
 {
     constexpr uint64_t count = 2 * CALLBACK_FREE_POINTERS + 2;
     give_ready(count);
@@ -210,7 +207,7 @@ TEST_F(Free, ACountEndsABatchInsideABlock)
     EXPECT_EQ(order_, numbers(0, 1));
 }
 
-TEST_F(Free, WhatBecomesReadyJoinsBehindABlockThatWasCut)
+TEST_F(Free, NewReadyCallbacksFollowACutBlock)
 {
     give_ready(CALLBACK_FREE_POINTERS);
     invoke(record_, at_most(1));
@@ -222,7 +219,7 @@ TEST_F(Free, WhatBecomesReadyJoinsBehindABlockThatWasCut)
     EXPECT_EQ(order_, numbers(0, 2));
 }
 
-TEST_F(Free, ATimeOrADeadlineThatHasPassedFreesNothing)
+TEST_F(Free, NoPointerIsFreedAfterTheTimeLimitOrTheDeadline)
 {
     give_ready(5);
     callback_budget budget = everything();
@@ -245,11 +242,11 @@ void spin()
         ;
 }
 
-/* Each free takes all the time that is left: a batch that does not look within a block frees all of it. */
+/* The first free uses up the time: a batch that checks the time only between blocks would free all pointers. */
 TEST_F(Free, TimeAndDeadlineEndABatchInsideABlock)
 {
     if (!TEST_COUNTS_FREES)
-        GTEST_SKIP() << "free() is the sanitizer's";
+        GTEST_SKIP() << "the sanitizer defines free()";
     constexpr uint64_t count = 40;
     give_ready(count);
     on_free = spin;
@@ -277,7 +274,7 @@ TEST_F(Free, BarrierWaitsForEachPointer)
     EXPECT_EQ(invoke(record_, at_most(1)), 1u);
     EXPECT_FALSE(callback_barrier_reached(cb_));
     EXPECT_EQ(invoke(record_, at_most(1)), 1u);
-    EXPECT_TRUE(callback_barrier_reached(cb_)) << "the third came later";
+    EXPECT_TRUE(callback_barrier_reached(cb_)) << "the third pointer was queued after the barrier began";
     invoke(record_, everything());
 }
 
@@ -289,7 +286,7 @@ void look_at_the_barrier()
     barrier_was_reached |= callback_barrier_reached(freed_barrier);
 }
 
-TEST_F(Free, BarrierWaitsForTheEndOfTheFreeNotForItsBegin)
+TEST_F(Free, BarrierWaitsForTheEndOfTheFree)
 {
     give(1);
     callback_barrier_set(cb_);
@@ -304,7 +301,7 @@ TEST_F(Free, BarrierWaitsForTheEndOfTheFreeNotForItsBegin)
 
 /* ---- no record, no memory ---- */
 
-TEST_F(Free, WithoutARecordTheyGoToTheOrphansQueue)
+TEST_F(Free, PointersWithoutARecordGoToTheSharedQueue)
 {
     reader_record *orphan = reader_shared_record(world_.registry());
     for (int i = 0; i < 3; i++)
@@ -317,18 +314,18 @@ TEST_F(Free, WithoutARecordTheyGoToTheOrphansQueue)
     EXPECT_TRUE(callback_barrier_reached(cb_));
     expect_freed(3);
     if (TEST_COUNTS_FREES) {
-        EXPECT_EQ(others_freed, 3u) << "what they were noted in";
+        EXPECT_EQ(others_freed, 3u) << "the block that held them";
     }
 }
 
-/* Does the process have memory there?  At the beginning of a page. */
+/* Returns whether memory is mapped at @page, the beginning of a page. */
 bool is_mapped(void *page)
 {
     unsigned char resident;
     return mincore(page, 1, &resident) == 0;
 }
 
-TEST_F(Free, WithoutMallocTheyAreNotedInPages)
+TEST_F(Free, PointersAreStoredInPagesWithoutMalloc)
 {
     reader_record *orphan = reader_shared_record(world_.registry());
     constexpr uint64_t count = CALLBACK_FREE_POINTERS + 1;
@@ -344,7 +341,7 @@ TEST_F(Free, WithoutMallocTheyAreNotedInPages)
     int number = errno;
     memory_is_gone = false;
     EXPECT_TRUE(noted);
-    EXPECT_EQ(number, EDOM) << "the caller's own";
+    EXPECT_EQ(number, EDOM) << "errno is preserved";
     auto *newest = static_cast<rcu_head *>(callback_slot(record_)->free_block);
     void *pages[] = {newest, newest->next, callback_slot(orphan)->queue.tail};
     if (TEST_COUNTS_FREES) {
@@ -360,15 +357,15 @@ TEST_F(Free, WithoutMallocTheyAreNotedInPages)
     if (TEST_COUNTS_FREES) {
         EXPECT_EQ(others_freed, 0u);
         for (void *page : pages)
-            EXPECT_FALSE(is_mapped(page)) << "pages are given back to the kernel";
+            EXPECT_FALSE(is_mapped(page)) << "pages are unmapped";
     }
 }
 
-/* A handler that frees inside the call that it interrupts would break the ring. */
-TEST_F(Free, TheRingIsTakenOutOnce)
+/* A call that finds the ring already detached, by the call that it interrupts, must not change it. */
+TEST_F(Free, RingIsDetachedOnce)
 {
     if (!CHECK_DEBUG)
-        GTEST_SKIP() << "nobody looks";
+        GTEST_SKIP() << "only checked builds detect it";
     give(1);
     void *&word = callback_slot(record_)->free_block;
     word = static_cast<char *>(word) + CALLBACK_FREE_OUT;
@@ -378,7 +375,7 @@ TEST_F(Free, TheRingIsTakenOutOnce)
     EXPECT_EQ(invoke(record_, everything()), 1u);
 }
 
-/* ---- rcu_retire(): each with its function ---- */
+/* ---- rcu_retire() ---- */
 
 std::vector<std::pair<char, uint64_t>> retired;
 
@@ -402,7 +399,7 @@ class Retired : public Free
     }
 };
 
-TEST_F(Retired, EachIsGivenToItsOwnFunctionInOrder)
+TEST_F(Retired, EachObjectIsPassedToItsFunctionInOrder)
 {
     std::vector<std::pair<char, uint64_t>> expected;
     constexpr uint64_t count = 3 * CALLBACK_FREE_RETIRED + 1;
@@ -424,8 +421,8 @@ TEST_F(Retired, EachIsGivenToItsOwnFunctionInOrder)
     }
 }
 
-/* Where both kinds take turns, frees fill the blocks that have functions. */
-TEST_F(Retired, FreesStandAmongThem)
+/* Frees among retired objects are stored in the same blocks. */
+TEST_F(Retired, FreesKeepTheirOrderAmongRetiredObjects)
 {
     constexpr uint64_t turns = 4 * CALLBACK_FREE_RETIRED;
     give(1);
@@ -443,7 +440,7 @@ TEST_F(Retired, FreesStandAmongThem)
     }
 }
 
-TEST_F(Retired, ACountEndsABatchInsideABlock)
+TEST_F(Retired, CountEndsABatchInsideABlock)
 {
     constexpr uint64_t count = 2 * CALLBACK_FREE_RETIRED + 1;
     for (uint64_t i = 0; i < count; i++)
@@ -464,8 +461,8 @@ void run_out(void *)
         ;
 }
 
-/* Nothing is known of what another function costs: the clock is read in front of it. */
-TEST_F(Retired, ATimeEndsABatchInFrontOfAnotherFunction)
+/* The learned cost is of the previous function, so the clock is read before another one. */
+TEST_F(Retired, TimeEndsABatchBeforeAnotherFunction)
 {
     for (uint64_t i = 0; i < 3; i++)
         retire<'a'>(i);
@@ -489,7 +486,7 @@ void look_at_the_function(void *)
     function_seen = view.running;
 }
 
-TEST_F(Retired, ReportsNameTheFunctionUnderWay)
+TEST_F(Retired, ReportsNameTheRunningFunction)
 {
     watched = record_;
     retire<'a'>(1);
@@ -507,8 +504,8 @@ void throw_it(void *)
     throw 42;
 }
 
-/* As a program that throws does: it counts as returned, and what is behind it stays, at every place of a block. */
-TEST_F(Retired, OneThatThrowsHasReturned)
+/* A function that throws counts as returned, and the objects after it stay queued. */
+TEST_F(Retired, FunctionThatThrowsHasReturned)
 {
     constexpr uint64_t count = CALLBACK_FREE_RETIRED + 1;
     for (uint64_t thrower = 0; thrower < count; thrower += CALLBACK_FREE_RETIRED - 1) {
@@ -524,7 +521,7 @@ TEST_F(Retired, OneThatThrowsHasReturned)
     }
 }
 
-TEST_F(Retired, OneThatThrowsWithoutARecordLeavesNothing)
+TEST_F(Retired, FunctionThatThrowsWithoutARecordLeaksNothing)
 {
     reader_record *orphan = reader_shared_record(world_.registry());
     ASSERT_LT(callback_free(cb_, nullptr, {nullptr, throw_it}), CALLBACK_NO_MEMORY);
@@ -535,7 +532,7 @@ TEST_F(Retired, OneThatThrowsWithoutARecordLeavesNothing)
     EXPECT_THROW(invoke(orphan, everything()), int);
     EXPECT_EQ(invoke(orphan, everything()), 1u);
     if (TEST_COUNTS_FREES) {
-        EXPECT_EQ(others_freed, 3u) << "what they were noted in, and the exception";
+        EXPECT_EQ(others_freed, 3u) << "the block that held them, and the exception";
     }
     EXPECT_EQ(retired, (std::vector<std::pair<char, uint64_t>>{{'a', 7}}));
     EXPECT_EQ(callback_pending(orphan), 0u);
@@ -549,7 +546,7 @@ struct Embedded {
     rcu_head head;
 };
 
-TEST_F(Free, EmbeddedHeadsAreFreedByTheirOffsetEachOfThem)
+TEST_F(Free, EmbeddedHeadsAreFreedByTheirOffset)
 {
     constexpr uint64_t count = 5000;
     for (uint64_t i = 0; i < count; i++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Batches and their ends: by count, by time, by a deadline.
- */
+/* Tests of batches, which end at a count, a time or a deadline. */
 #include <linux/futex.h>
 #include <pthread.h>
 #include <thread>
@@ -22,12 +21,12 @@ TEST_F(Invocation, CountEndsABatchAndTheRestStaysInOrder)
     EXPECT_TRUE(callback_has_ready(record));
     EXPECT_EQ(callback_pending(record), 6u);
     EXPECT_EQ(invoke(record, at_most(0)), 0u);
-    queue_ready(record, 5); /* joins behind what is left */
+    queue_ready(record, 5); /* appended to the remaining ones */
     EXPECT_EQ(invoke(record, everything()), 11u);
     EXPECT_EQ(order_, numbers(0, 15));
 }
 
-TEST_F(Invocation, ADeadlineThatHasPassedRunsNothing)
+TEST_F(Invocation, NoCallbackRunsAfterTheDeadline)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
@@ -41,8 +40,8 @@ TEST_F(Invocation, ADeadlineThatHasPassedRunsNothing)
     EXPECT_EQ(invoke(record, budget), 3u);
 }
 
-/* rcu_free_head() queues the place of the head in its object, which is no address of code. */
-TEST_F(Invocation, AFreeOfAnObjectWithAHeadIsReportedAsFree)
+/* rcu_free_head() queues the offset of the head instead of a function; a report must not take it for an address. */
+TEST_F(Invocation, FreeOfAnEmbeddedHeadIsReportedAsFree)
 {
     struct object {
         char before[24];
@@ -59,8 +58,8 @@ TEST_F(Invocation, AFreeOfAnObjectWithAHeadIsReportedAsFree)
     EXPECT_EQ(callback_slot(record)->longest, reinterpret_cast<rcu_callback_t>(&free));
 }
 
-/* What the thread that has the slot now has said is its own. */
-TEST_F(Invocation, AQueueIsLetGoWithoutTheNextThreadsDeadlineAndRest)
+/* A late release of the previous thread's queue keeps the deadline and pause that the next thread has set. */
+TEST_F(Invocation, ReleasedQueueKeepsTheNextThreadsDeadlineAndPause)
 {
     reader_record *record = world_.craft(0);
     for (bool is_there : {true, false}) {
@@ -76,7 +75,7 @@ TEST_F(Invocation, AQueueIsLetGoWithoutTheNextThreadsDeadlineAndRest)
     }
 }
 
-TEST_F(Invocation, ATimeThatIsUsedUpRunsNothing)
+TEST_F(Invocation, UsedUpTimeRunsNothing)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
@@ -96,7 +95,7 @@ void spin(rcu_head *)
         ;
 }
 
-/* Each callback runs past the end that is left: a batch that trusts its estimate too far runs many of them. */
+/* The first callback uses up the time.  Without a known cost, a batch runs at most one more. */
 TEST_F(Invocation, TimeEndsABatchOfSlowCallbacks)
 {
     reader_record *record = world_.craft(0);
@@ -107,14 +106,14 @@ TEST_F(Invocation, TimeEndsABatchOfSlowCallbacks)
     budget.end_ns = spin_until_ns = plat_clock_now() + 2000000;
     uint64_t done = invoke(record, budget);
     EXPECT_GE(done, 1u);
-    EXPECT_LE(done, 2u) << "nothing is known of the cost of these callbacks";
+    EXPECT_LE(done, 2u) << "the cost of these callbacks is unknown";
     EXPECT_EQ(cb_->budget_stops.count, 1u);
     EXPECT_GT(callback_slot(record)->queue.cost_ns, 0u) << "the estimate learns";
     EXPECT_EQ(invoke(record, everything()), 40 - done);
 }
 
-/* Its last callback runs past the end: nothing is left that it could have stopped before. */
-TEST_F(Invocation, ABatchThatIsThroughHasNotBeenStopped)
+/* The only callback runs past the end of the budget, which therefore stops no callback. */
+TEST_F(Invocation, CompletedBatchDoesNotCountAsStopped)
 {
     reader_record *record = world_.craft(0);
     for (int64_t callback_budget::*end : {&callback_budget::end_ns, &callback_budget::deadline_ns}) {
@@ -123,7 +122,7 @@ TEST_F(Invocation, ABatchThatIsThroughHasNotBeenStopped)
         make_ready(record);
         callback_budget budget = everything();
         budget.by_owner = true;
-        do { /* none is run by a thread that is kept from its CPU until the end */
+        do { /* repeat if the thread was preempted until the end of the budget */
             stops = cb_->budget_stops.count + cb_->deadline_stops.count;
             callback_slot(record)->queue.cost_ns = 0;
             budget.*end = spin_until_ns = plat_clock_now() + 2000000;
@@ -134,11 +133,11 @@ TEST_F(Invocation, ABatchThatIsThroughHasNotBeenStopped)
     }
 }
 
-/* The estimate is of the cheap ones: behind a change of function it tells nothing. */
-TEST_F(Invocation, TimeEndsABatchOfSlowCallbacksBehindQuickOnes)
+/* The estimate was learned from quick callbacks, and does not apply to another function. */
+TEST_F(Invocation, TimeEndsABatchOfSlowCallbacksAfterQuickOnes)
 {
     reader_record *record = world_.craft(0);
-    for (int i = 0; i < 95; i++) /* intervals have grown by then */
+    for (int i = 0; i < 95; i++) /* the intervals between readings of the clock have grown by then */
         enqueue(record);
     for (int i = 0; i < 40; i++)
         enqueue(record, spin);
@@ -159,11 +158,11 @@ void spin_in_the_middle(rcu_head *)
         ;
 }
 
-/* The clock is not read for each of them: behind the one that uses the time up, some are run before that is seen. */
-TEST_F(Invocation, BetweenQuickCallbacksTheClockIsReadSeldom)
+/* The clock is not read after each quick callback: some more run after the one that uses up the time. */
+TEST_F(Invocation, ClockIsNotReadAfterEachQuickCallback)
 {
     reader_record *record = world_.craft(0);
-    EXPECT_TRUE(test::eventually([&] { /* a thread that was kept from its CPU takes them for slow */
+    EXPECT_TRUE(test::eventually([&] { /* repeat: a preempted thread measures the callbacks as slow */
                                        for (int i = 0; i < 64; i++)
                                            enqueue(record, spin_in_the_middle);
                                        make_ready(record);
@@ -184,8 +183,8 @@ void spin_when_quick_ones_are_over(rcu_head *head)
         spin(head);
 }
 
-/* One function all along: the estimate is of the quick ones, and an interval of 8 begins where they end. */
-TEST_F(Invocation, OneCallbackAtMostRunsPastTheDeadlineWhereAKindBecomesSlow)
+/* One function is quick 95 times, then slow, so the estimate was learned from the quick calls. */
+TEST_F(Invocation, AtMostOneCallbackOverrunsWhenAFunctionBecomesSlow)
 {
     reader_record *record = world_.craft(0);
     for (int i = 0; i < 135; i++)
@@ -206,8 +205,9 @@ template <int64_t ns> void spin_for(rcu_head *head)
     spin(head);
 }
 
-/* Halfway up to what one has cost, of which a millisecond counts; and first an eighth down, at a batch's first look. */
-TEST_F(Invocation, TheEstimateRisesByHalf)
+/* A batch lowers the estimate by an eighth, then raises it halfway to the measured cost, or to a millisecond if that is
+ * less. */
+TEST_F(Invocation, EstimateRisesHalfwayToTheMeasuredCost)
 {
     reader_record *record = world_.craft(0);
     callback_budget budget = everything();
@@ -220,8 +220,8 @@ TEST_F(Invocation, TheEstimateRisesByHalf)
     }
 }
 
-/* Many that are quick may take long together; one that does is said, with its function. */
-TEST_F(Invocation, LongCallbacksAreSaid)
+/* Many quick callbacks may take long together.  A single slow one is reported with its function. */
+TEST_F(Invocation, LongCallbacksAreReported)
 {
     reader_record *record = world_.craft(0);
     test::CapturedErrors errors;
@@ -237,7 +237,7 @@ TEST_F(Invocation, LongCallbacksAreSaid)
     EXPECT_TRUE(errors.contains(": 1 callbacks took ")) << errors.text();
 }
 
-TEST_F(Invocation, AnEstimateThatDoesNotFitBeginsNothing)
+TEST_F(Invocation, EstimateThatDoesNotFitStartsNoCallback)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 5);
@@ -248,8 +248,8 @@ TEST_F(Invocation, AnEstimateThatDoesNotFitBeginsNothing)
     EXPECT_EQ(cb_->deadline_stops.count, 1u);
 }
 
-/* A batch that it stops teaches nothing: so it fades with each. */
-TEST_F(Invocation, AnEstimateThatStopsEveryBatchFades)
+/* An estimate that stops a batch before its first callback decays, since the batch measures nothing. */
+TEST_F(Invocation, EstimateThatStopsEveryBatchDecays)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 5);
@@ -268,8 +268,8 @@ int cancel_state()
     return now;
 }
 
-/* Half a callback would be left. */
-TEST_F(Invocation, AThreadInsideCallbacksIsNotCancelled)
+/* A cancellation during a callback would leave its work unfinished. */
+TEST_F(Invocation, ThreadInsideCallbacksIsNotCancelled)
 {
     static int inside;
     reader_record *record = world_.craft(0);
@@ -286,7 +286,7 @@ TEST_F(Invocation, AThreadInsideCallbacksIsNotCancelled)
     }
 }
 
-TEST_F(Invocation, OwnersAreCounted)
+TEST_F(Invocation, CallbacksOfOwnersAreCounted)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 5);
@@ -297,7 +297,7 @@ TEST_F(Invocation, OwnersAreCounted)
     EXPECT_EQ(callback_leaf(record->leaf)->by_owner.count, 2u);
 }
 
-/* It would last for as long as they do, and every grace period would wait for it. */
+/* Callbacks would prolong the section, and every grace period would wait for them. */
 TEST_F(Invocation, NothingRunsInsideASectionOfTheOwner)
 {
     std::thread([&] {
@@ -313,8 +313,8 @@ TEST_F(Invocation, NothingRunsInsideASectionOfTheOwner)
     }).join();
 }
 
-/* What its limit leaves belongs to a daemon at once, in front of others. */
-TEST_F(Invocation, AnOwnerAtItsLimitSaysWhatItLeaves)
+/* The callbacks beyond the limit are passed to a daemon immediately, before other queues. */
+TEST_F(Invocation, OwnerAtItsLimitReportsRemainingCallbacks)
 {
     config_.policy = RTRCU_POLICY_KRCUD;
     config_.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
@@ -334,8 +334,8 @@ TEST_F(Invocation, AnOwnerAtItsLimitSaysWhatItLeaves)
     });
 }
 
-/* Its deadline would pass while a driver that was preempted, or a fork, has them. */
-TEST_F(Invocation, ADeadlineThreadDoesNotWaitForTheQueues)
+/* A preempted driver, or a fork, may hold the lock beyond the thread's deadline. */
+TEST_F(Invocation, DeadlineThreadDoesNotWaitForTheQueuesLock)
 {
     test::Worker owner, holder;
     reader_record *record = nullptr;
@@ -360,7 +360,7 @@ TEST_F(Invocation, ADeadlineThreadDoesNotWaitForTheQueues)
     });
 }
 
-TEST_F(Invocation, OneLatencySampleABatch)
+TEST_F(Invocation, BatchRecordsOneLatencySample)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 5);

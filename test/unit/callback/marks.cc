@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Marks of leaves, and the way through them.
- */
+/* Tests of marks of leaves, and of the iteration over marked leaves. */
 #include "world.h"
 
 class CallbackMarks : public CallbackWorld
@@ -27,7 +26,7 @@ class CallbackMarks : public CallbackWorld
     }
 };
 
-TEST_F(CallbackMarks, TheWayIsThroughMarkedLeavesAlone)
+TEST_F(CallbackMarks, IterationVisitsOnlyMarkedLeaves)
 {
     grow_to(131);
     EXPECT_EQ(way(), (std::vector<uint32_t>{}));
@@ -39,7 +38,7 @@ TEST_F(CallbackMarks, TheWayIsThroughMarkedLeavesAlone)
     EXPECT_EQ(way(), (std::vector<uint32_t>{0, 130}));
 }
 
-TEST_F(CallbackMarks, ALeafThatIsMarkedTwiceIsUnmarkedOnce)
+TEST_F(CallbackMarks, LeafMarkedTwiceIsUnmarkedOnce)
 {
     grow_to(3);
     callback_mark(marks_, leaf(1));
@@ -52,7 +51,7 @@ TEST_F(CallbackMarks, ALeafThatIsMarkedTwiceIsUnmarkedOnce)
     EXPECT_EQ(way(), (std::vector<uint32_t>{}));
 }
 
-TEST_F(CallbackMarks, ALeafIsMarkedWhileItHasCallbacks)
+TEST_F(CallbackMarks, LeafIsMarkedWhileItHasCallbacks)
 {
     reader_record *record = world_.craft(0);
     EXPECT_FALSE(callback_anything_new(cb_));
@@ -67,7 +66,7 @@ TEST_F(CallbackMarks, ALeafIsMarkedWhileItHasCallbacks)
     callback_queues_lock(record->leaf);
     callback_unmark_if_empty(cb_, record->leaf);
     callback_queues_unlock(record->leaf);
-    EXPECT_EQ(callback_next_busy(cb_, nullptr), record->leaf) << "they are ready";
+    EXPECT_EQ(callback_next_busy(cb_, nullptr), record->leaf) << "the leaf has ready callbacks";
     EXPECT_EQ(invoke(record, everything()), 1u);
     callback_queues_lock(record->leaf);
     callback_unmark_if_empty(cb_, record->leaf);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Policies: what each allows the owner, the adaptive limit with its hysteresis, rest and quota.
- */
+/* Tests of policies: the owner's budget, the adaptive limit, pauses, and the quota of krcud. */
 #include "../../support/probes.h"
 #include "world.h"
 
@@ -20,7 +19,7 @@ class Policy : public CallbackWorld
     callback_budget budget_of(int32_t policy, int64_t requested_ns = 0)
     {
         callback_budget budget = {};
-        budget.count_max = 77; /* each policy says how many */
+        budget.count_max = 77; /* each policy sets the count */
         callback_policy_of(policy)->owner_budget(cb_, record_, requested_ns, &budget);
         return budget;
     }
@@ -30,7 +29,7 @@ class Policy : public CallbackWorld
     }
 };
 
-TEST_F(Policy, TableKnowsEveryNumber)
+TEST_F(Policy, EachNumberHasItsPolicy)
 {
     const char *names[] = {"daemon", "inline", "krcud", "throttle", "unbounded"};
     for (int32_t i = RTRCU_POLICY_DAEMON; i <= RTRCU_POLICY_UNBOUNDED; i++) {
@@ -55,7 +54,7 @@ TEST_F(Policy, LimitGrowsWithTheBacklog)
     EXPECT_EQ(callback_count_limit(cb_, record_), 25u);
 }
 
-TEST_F(Policy, LimitIsLiftedBetweenTheMarks)
+TEST_F(Policy, LimitIsRemovedBetweenTheMarks)
 {
     config_.qhimark = 100;
     config_.qlowmark = 20;
@@ -64,17 +63,18 @@ TEST_F(Policy, LimitIsLiftedBetweenTheMarks)
     set_pending(101);
     EXPECT_EQ(callback_count_limit(cb_, record_), UINT64_MAX);
     set_pending(50);
-    EXPECT_EQ(callback_count_limit(cb_, record_), UINT64_MAX) << "not yet below the low mark";
+    EXPECT_EQ(callback_count_limit(cb_, record_), UINT64_MAX)
+        << "the limit stays removed until the backlog falls to qlowmark";
     set_pending(20);
     EXPECT_EQ(callback_count_limit(cb_, record_), 10u);
     set_pending(50);
-    EXPECT_EQ(callback_count_limit(cb_, record_), 10u) << "and not again before the high one";
+    EXPECT_EQ(callback_count_limit(cb_, record_), 10u) << "the limit stays until the backlog exceeds qhimark";
     set_pending(101);
     callback_count_limit(cb_, record_);
     EXPECT_EQ(cb_->limit_raised.count, 2u);
 }
 
-TEST_F(Policy, LimitIsNotLiftedWhereItIsNotAdaptive)
+TEST_F(Policy, LimitIsKeptWithoutAdaptive)
 {
     config_.qhimark = 100;
     config_.adaptive = 0;
@@ -83,12 +83,12 @@ TEST_F(Policy, LimitIsNotLiftedWhereItIsNotAdaptive)
     EXPECT_EQ(cb_->limit_raised.count, 0u);
 }
 
-TEST_F(Policy, DaemonLeavesTheOwnerNothing)
+TEST_F(Policy, DaemonAllowsTheOwnerNoCallback)
 {
     EXPECT_EQ(budget_of(RTRCU_POLICY_DAEMON, -1).count_max, 0u);
 }
 
-TEST_F(Policy, UnboundedAllowsEverything)
+TEST_F(Policy, UnboundedHasNoLimits)
 {
     callback_slot(record_)->deadline_ns = 1;
     callback_budget budget = budget_of(RTRCU_POLICY_UNBOUNDED);
@@ -97,8 +97,8 @@ TEST_F(Policy, UnboundedAllowsEverything)
     EXPECT_EQ(budget.deadline_ns, 0);
 }
 
-/* Its owner waits for them, and runs none itself. */
-TEST_F(Policy, InlineLeavesTheCallbacksOfAnOwnerThatWaitsToADaemon)
+/* An owner that waits in the library cannot run its callbacks. */
+TEST_F(Policy, InlineLeavesCallbacksOfAWaitingOwnerToADaemon)
 {
     config_.policy = RTRCU_POLICY_INLINE;
     queue_ready(record_, 2);
@@ -122,14 +122,15 @@ TEST_F(Policy, InlineBoundsCountTimeAndDeadline)
     EXPECT_LE(budget.end_ns, after + 70000);
 }
 
-TEST_F(Policy, InlineTakesTheBudgetThatIsAskedFor)
+TEST_F(Policy, InlineUsesTheRequestedBudget)
 {
     int64_t before = plat_clock_now();
     EXPECT_GE(budget_of(RTRCU_POLICY_INLINE, 5000000).end_ns, before + 5000000);
     callback_budget unlimited = budget_of(RTRCU_POLICY_INLINE, -1);
     EXPECT_EQ(unlimited.count_max, UINT64_MAX);
     EXPECT_EQ(unlimited.end_ns, 0);
-    EXPECT_EQ(budget_of(RTRCU_POLICY_INLINE, INT64_MAX).end_ns, 0) << "as good as none, and no overflow";
+    EXPECT_EQ(budget_of(RTRCU_POLICY_INLINE, INT64_MAX).end_ns, 0)
+        << "a time beyond the clock's range counts as no limit";
     EXPECT_GT(budget_of(RTRCU_POLICY_INLINE, INT64_MAX / 2).end_ns, before);
 }
 
@@ -149,7 +150,7 @@ TEST_F(Policy, InlineHelpsAboveQmaxButKeepsTheDeadline)
     EXPECT_EQ(budget_of(RTRCU_POLICY_INLINE).count_max, 10u);
 }
 
-TEST_F(Policy, ThrottleRestsAfterAFullPass)
+TEST_F(Policy, ThrottlePausesAfterAFullPass)
 {
     config_.maxbatch = 7;
     config_.plugticks = 1000000;
@@ -158,7 +159,7 @@ TEST_F(Policy, ThrottleRestsAfterAFullPass)
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u);
     callback_run run = {};
     policy->owner_done(cb_, record_, &run, false);
-    EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "nothing was left, no rest";
+    EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "no callback was left, so there is no pause";
     policy->owner_done(cb_, record_, &run, true);
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 0u);
     EXPECT_EQ(cb_->limit_stops.count, 1u);
@@ -166,10 +167,10 @@ TEST_F(Policy, ThrottleRestsAfterAFullPass)
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u);
     config_.plugticks = 0;
     policy->owner_done(cb_, record_, &run, true);
-    EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "no ticks, no rest";
+    EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "plugticks is 0, so there is no pause";
 }
 
-TEST_F(Policy, ThrottleRestsForItsTicks)
+TEST_F(Policy, ThrottlePausesForItsTicks)
 {
     config_.plugticks = 3;
     config_.tick_us = 2000;
@@ -181,7 +182,7 @@ TEST_F(Policy, ThrottleRestsForItsTicks)
     EXPECT_LE(callback_slot(record_)->throttled_until_ns, after + 6000000);
 }
 
-TEST_F(Policy, ThrottleIsLiftedByAFlood)
+TEST_F(Policy, FloodRemovesTheLimitOfThrottle)
 {
     config_.maxbatch = 7;
     config_.qhimark = 100;
@@ -190,7 +191,7 @@ TEST_F(Policy, ThrottleIsLiftedByAFlood)
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, UINT64_MAX);
 }
 
-TEST_F(Policy, KrcudSeesDeadlinesAndAwakeThreads)
+TEST_F(Policy, KrcudYieldsToADeadlineOrRealTimeWorkOnTheOwnersCpu)
 {
     config_.bhlimit = 5;
     config_.krcud_when = RTRCU_KRCUD_WHEN_RT;
@@ -199,17 +200,17 @@ TEST_F(Policy, KrcudSeesDeadlinesAndAwakeThreads)
     queue_ready(record_, 20);
     EXPECT_FALSE(callback_rt_waits(cb_, record_));
     callback_slot(record_)->deadline_ns = plat_clock_now();
-    EXPECT_TRUE(callback_rt_waits(cb_, record_)) << "the deadline is now";
+    EXPECT_TRUE(callback_rt_waits(cb_, record_)) << "the deadline has arrived";
     callback_slot(record_)->deadline_ns = plat_clock_now() + INT64_C(60000000000);
-    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "one more callback ends long before";
+    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "the deadline is a minute away";
     callback_slot(record_)->deadline_ns = 0;
     cb_->rt_awake[0] = 1;
     EXPECT_TRUE(callback_rt_waits(cb_, record_));
     cpu = 1;
-    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "on another CPU";
+    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "the real-time thread is on another CPU";
 }
 
-TEST_F(Policy, KrcudTakesTheCpuOfTheCallWhereNoneIsKnown)
+TEST_F(Policy, KrcudUsesTheCallersCpuIfTheOwnersIsUnknown)
 {
     uint32_t cpu = PLAT_CPU_MAX;
     EXPECT_FALSE(callback_rt_waits(cb_, record_));
@@ -217,11 +218,11 @@ TEST_F(Policy, KrcudTakesTheCpuOfTheCallWhereNoneIsKnown)
         each = 1;
     EXPECT_TRUE(callback_rt_waits(cb_, record_));
     record_->cpu = &cpu;
-    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "nobody is counted there";
+    EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "no thread is counted on that CPU";
     record_->cpu = nullptr;
 }
 
-TEST_F(Policy, AwakeIsCountedOnceAThread)
+TEST_F(Policy, RtAwakeIsCountedOncePerThread)
 {
     auto awake = [&] {
         uint32_t sum = 0;
@@ -236,11 +237,11 @@ TEST_F(Policy, AwakeIsCountedOnceAThread)
     callback_rt_awake(cb_, false);
     EXPECT_EQ(awake(), 0u);
     callback_rt_awake(cb_, true);
-    cb_->rt_awake[rtrcu_self.rt_awake_cpu - 1]--; /* as if it had begun on a CPU that it has left */
+    cb_->rt_awake[rtrcu_self.rt_awake_cpu - 1]--; /* as if the thread had been counted on another CPU */
     cb_->rt_awake[PLAT_CPU_MAX - 1]++;
     rtrcu_self.rt_awake_cpu = PLAT_CPU_MAX;
     callback_rt_awake(cb_, false);
-    EXPECT_EQ(cb_->rt_awake[PLAT_CPU_MAX - 1], 0u) << "counted off where it was counted";
+    EXPECT_EQ(cb_->rt_awake[PLAT_CPU_MAX - 1], 0u) << "subtracted on the CPU where it was counted";
     EXPECT_EQ(awake(), 0u);
 }
 
@@ -250,7 +251,7 @@ class Krcud : public Policy
   protected:
     static inline reader_record *owner_;
     static inline callback *callbacks_;
-    static inline int until_due_; /* callbacks that run before real-time work is due */
+    static inline int until_due_; /* number of callbacks after which real-time work is due */
     uint32_t cpu_ = 0;
 
     void SetUp() override
@@ -281,7 +282,7 @@ class Krcud : public Policy
     }
 };
 
-TEST_F(Krcud, ByDefaultTheOwnerRunsAllWhileNoRealTimeWorkWaits)
+TEST_F(Krcud, OwnerRunsAllByDefaultIfNoRealTimeWorkWaits)
 {
     ASSERT_EQ(config_.krcud_when, RTRCU_KRCUD_WHEN_RT);
     queue_ready(record_, 20);
@@ -290,7 +291,7 @@ TEST_F(Krcud, ByDefaultTheOwnerRunsAllWhileNoRealTimeWorkWaits)
     EXPECT_EQ(cb_->limit_stops.count, 0u);
 }
 
-TEST_F(Krcud, TheLimitRunsWhileRealTimeWorkWaitsAndADaemonHasTheRest)
+TEST_F(Krcud, DaemonGetsTheRestWhileRealTimeWorkWaits)
 {
     queue_ready(record_, 20);
     cb_->rt_awake[0] = 1;
@@ -298,14 +299,14 @@ TEST_F(Krcud, TheLimitRunsWhileRealTimeWorkWaitsAndADaemonHasTheRest)
     EXPECT_EQ(cb_->limit_stops.count, 1u);
     EXPECT_EQ(advance(record_), CALLBACK_DAEMON);
     cb_->rt_awake[0] = 0;
-    EXPECT_EQ(call_of_the_owner().done, 0u) << "it belongs to the daemon from then on";
+    EXPECT_EQ(call_of_the_owner().done, 0u) << "the callbacks belong to the daemon until more become ready";
     queue_ready(record_, 1);
-    EXPECT_EQ(advance(record_), CALLBACK_OWNER) << "a grace period has made more ready";
+    EXPECT_EQ(advance(record_), CALLBACK_OWNER) << "a grace period has made a callback ready";
     EXPECT_EQ(call_of_the_owner().done, 16u);
 }
 
-/* The ninth callback finds that an event is due: the rule is asked before the tenth, which is past the limit. */
-TEST_F(Krcud, TheRuleIsAskedBeforeEachCallbackAfterTheLimit)
+/* The ninth callback, past the limit of 5, makes real-time work due; the tenth does not run. */
+TEST_F(Krcud, RealTimeWorkEndsABatchAfterTheLimit)
 {
     until_due_ = 9;
     queue_ready_that([](rcu_head *) { callbacks_->rt_awake[0] = --until_due_ <= 0; }, 20);
@@ -315,7 +316,7 @@ TEST_F(Krcud, TheRuleIsAskedBeforeEachCallbackAfterTheLimit)
     EXPECT_EQ(advance(record_), CALLBACK_DAEMON);
 }
 
-TEST_F(Krcud, TheDeadlineOfTheOwnerEndsABatchAfterTheLimit)
+TEST_F(Krcud, OwnersDeadlineEndsABatchAfterTheLimit)
 {
     until_due_ = 9;
     callback_set_deadline(record_, plat_clock_now() + INT64_C(3600000000000));
@@ -336,19 +337,19 @@ void spin_for_a_millisecond(rcu_head *)
         ;
 }
 
-TEST_F(Krcud, ACostThatTheOwnersCallsHaveLearnedEndsABatchBeforeTheDeadline)
+TEST_F(Krcud, LearnedCostEndsABatchBeforeTheDeadline)
 {
     queue_ready_that(spin_for_a_millisecond, 3);
     EXPECT_EQ(call_of_the_owner().done, 3u);
     uint32_t cost_ns = callback_slot(record_)->queue.cost_ns;
-    ASSERT_GE(cost_ns, 500000u) << "a rise by half";
+    ASSERT_GE(cost_ns, 500000u) << "half of a measured millisecond";
     callback_set_deadline(record_, plat_clock_now() + cost_ns);
     EXPECT_TRUE(callback_rt_waits(cb_, record_));
     callback_set_deadline(record_, plat_clock_now() + INT64_C(3600000000000));
     EXPECT_FALSE(callback_rt_waits(cb_, record_));
 }
 
-TEST_F(Krcud, AlwaysKeepsTheOwnerToTheLimit)
+TEST_F(Krcud, OwnerKeepsTheLimitIfKrcudWhenIsAlways)
 {
     config_.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
     queue_ready(record_, 20);
@@ -358,7 +359,7 @@ TEST_F(Krcud, AlwaysKeepsTheOwnerToTheLimit)
     queue_ready(record_, 5);
     callback_run run = call_of_the_owner();
     EXPECT_EQ(run.done, 5u);
-    EXPECT_FALSE(run.stopped) << "nothing is left that it could have stopped before";
+    EXPECT_FALSE(run.stopped) << "no callback was left that the budget could have stopped";
     EXPECT_EQ(cb_->limit_stops.count, 1u);
 }
 
@@ -374,11 +375,11 @@ TEST_F(Krcud, CallsOfTheOwnerShareTheLimitOfAGracePeriod)
     run.done = 9;
     policy->owner_done(cb_, record_, &run, true);
     EXPECT_EQ(budget_of(RTRCU_POLICY_KRCUD).sure, 0u);
-    EXPECT_EQ(advance(record_), CALLBACK_OWNER) << "no real-time work has waited";
+    EXPECT_EQ(advance(record_), CALLBACK_OWNER) << "no real-time work waits";
     EXPECT_EQ(cb_->limit_stops.count, 0u);
 }
 
-TEST_F(Krcud, WithoutALimitThereIsNoDaemon)
+TEST_F(Krcud, OwnerRunsAllIfBhlimitIsZero)
 {
     config_.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
     config_.bhlimit = 0;
@@ -389,16 +390,16 @@ TEST_F(Krcud, WithoutALimitThereIsNoDaemon)
     EXPECT_EQ(cb_->limit_stops.count, 0u);
 }
 
-/* A daemon that other threads keep from its CPU tells nothing of the cost to the owner. */
-TEST_F(Krcud, ABatchOfADaemonLearnsNoCost)
+/* A daemon may be preempted, so its batches do not measure the cost of a callback. */
+TEST_F(Krcud, DaemonsBatchDoesNotChangeTheLearnedCost)
 {
     queue_ready_that(spin_for_a_millisecond, 1);
     EXPECT_EQ(invoke(record_, everything()), 1u);
     EXPECT_EQ(callback_slot(record_)->queue.cost_ns, 0u);
 }
 
-/* Where nothing is ready for it, its sections stay fast. */
-TEST(AskOwner, AsksNobodyInVain)
+/* Without a ready callback, an owner's flag stays clear, and its next section takes the fast path. */
+TEST(RequestOwner, FlagStaysClearWithoutReadyCallbacks)
 {
     std::thread([] {
         for (unsigned how : {0u, unsigned(RTRCU_QSBR)}) {
@@ -413,8 +414,9 @@ TEST(AskOwner, AsksNobodyInVain)
     }).join();
 }
 
-/* A quiescent-state thread has what is ready for it run at its next quiescent state, where the owner runs anything. */
-TEST_F(Policy, AQuiescentStateOwnerIsAskedForWhatIsReady)
+/* Under policies by which the owner runs callbacks, a quiescent-state thread runs its ready ones at its next quiescent
+ * state. */
+TEST_F(Policy, QuiescentStateOwnerIsRequestedForReadyCallbacks)
 {
     for (int32_t policy : {RTRCU_POLICY_INLINE, RTRCU_POLICY_DAEMON}) {
         config_.policy = policy;
@@ -434,7 +436,7 @@ TEST_F(Policy, AQuiescentStateOwnerIsAskedForWhatIsReady)
     }
 }
 
-TEST(CallbackProbes, AreThere)
+TEST(CallbackProbes, Exist)
 {
     EXPECT_EQ(test::missing_probes({"limit_raised", "over_qmax", "batch_begin", "batch_end"}),
               std::vector<std::string>{});

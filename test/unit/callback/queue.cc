@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The callback queue: order, unfinished links, segments and cookies, repair after a fork.
- */
+/* Tests of the callback queue: order, unfinished links, segments and cookies, repair after a fork. */
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -27,7 +26,7 @@ class Cbqueue : public testing::Test
     {
         return cbqueue_push(&queue_, &heads_[i], CB_OWNER);
     }
-    /* What a producer has done when it stops between its exchange and its link; returns where the link belongs. */
+    /* Do the first half of a push, which exchanges the tail; returns the head whose link is missing. */
     rcu_head *push_unfinished(size_t i)
     {
         heads_[i].next = nullptr;
@@ -61,8 +60,8 @@ class Cbqueue : public testing::Test
 
 using Order = std::vector<size_t>;
 
-/* What a head's link says when it is queued means nothing: it may be of an earlier queue, or nobody has written it. */
-TEST_F(Cbqueue, AHeadIsTheLastWhateverItsLinkSaid)
+/* The old value of a head's link is ignored: the head may have been in a queue, or be uninitialised. */
+TEST_F(Cbqueue, PushIgnoresTheOldLinkOfAHead)
 {
     heads_[0].next = heads_[1].next = &heads_[2];
     push(0);
@@ -72,7 +71,7 @@ TEST_F(Cbqueue, AHeadIsTheLastWhateverItsLinkSaid)
     EXPECT_EQ(heads_[1].next, nullptr);
 }
 
-TEST_F(Cbqueue, KeepsOrderAndSaysWhenItWasEmpty)
+TEST_F(Cbqueue, KeepsOrderAndReportsWhenItWasEmpty)
 {
     EXPECT_TRUE(push(0));
     EXPECT_FALSE(push(1));
@@ -84,7 +83,7 @@ TEST_F(Cbqueue, KeepsOrderAndSaysWhenItWasEmpty)
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), Order{3});
 }
 
-TEST_F(Cbqueue, NumbersWhoeverAppends)
+TEST_F(Cbqueue, NumbersHeadsOfAllProducers)
 {
     cbqueue_push(&queue_, &heads_[1], CB_ANYBODY);
     cbqueue_push(&queue_, &heads_[2], CB_OWNER);
@@ -93,7 +92,7 @@ TEST_F(Cbqueue, NumbersWhoeverAppends)
     EXPECT_EQ(cbqueue_pending(&queue_), 1u);
 }
 
-TEST_F(Cbqueue, TakeOfAnUnfinishedFirstLinkIsEmptyAndLosesNothing)
+TEST_F(Cbqueue, TakeBeforeTheFirstLinkIsEmptyAndKeepsTheHead)
 {
     rcu_head *before = push_unfinished(0);
     EXPECT_EQ(before, &queue_.stub);
@@ -103,7 +102,7 @@ TEST_F(Cbqueue, TakeOfAnUnfinishedFirstLinkIsEmptyAndLosesNothing)
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1}));
 }
 
-TEST_F(Cbqueue, PopStopsAtAnUnfinishedLinkAndComesBack)
+TEST_F(Cbqueue, PopStopsAtAnUnfinishedLinkAndResumes)
 {
     push(0);
     push(1);
@@ -111,14 +110,14 @@ TEST_F(Cbqueue, PopStopsAtAnUnfinishedLinkAndComesBack)
     push(3);
     cb_chain chain = cbqueue_take_inbox(&queue_);
     EXPECT_EQ(cbqueue_pop(&chain), &heads_[0]);
-    EXPECT_EQ(cbqueue_pop(&chain), nullptr) << "head 1 may not be run: nothing would lead to 2 any more";
+    EXPECT_EQ(cbqueue_pop(&chain), nullptr) << "head 1 stays: only its link will lead to head 2";
     EXPECT_EQ(cbqueue_pop(&chain), nullptr);
     EXPECT_EQ(chain.first, &heads_[1]);
     before->next = &heads_[2];
     EXPECT_EQ(drain(chain), (Order{1, 2, 3}));
 }
 
-TEST_F(Cbqueue, JoinOfEmptyAndFull)
+TEST_F(Cbqueue, JoinAppendsAndAcceptsEmptyChains)
 {
     cb_chain chain = {nullptr, nullptr};
     cbqueue_join(&chain, {nullptr, nullptr});
@@ -129,9 +128,9 @@ TEST_F(Cbqueue, JoinOfEmptyAndFull)
     EXPECT_EQ(drain(chain), (Order{4, 5, 6}));
 }
 
-TEST_F(Cbqueue, JoinKeepsAnUnfinishedLinkInsideUnfinished)
+TEST_F(Cbqueue, JoinDoesNotFinishAnUnfinishedLink)
 {
-    cb_chain open = {&heads_[0], &heads_[1]}; /* 0 does not lead to 1 yet */
+    cb_chain open = {&heads_[0], &heads_[1]}; /* the link from 0 to 1 is missing */
     heads_[0].next = heads_[1].next = nullptr;
     cbqueue_join(&open, chain_of({2}));
     EXPECT_EQ(cbqueue_pop(&open), nullptr);
@@ -141,7 +140,7 @@ TEST_F(Cbqueue, JoinKeepsAnUnfinishedLinkInsideUnfinished)
 
 TEST_F(Cbqueue, SegmentsWaitForTheirOwnCookies)
 {
-    uint64_t seq = 0 - 2 * SEQ_STEP; /* over the wrap on the way */
+    uint64_t seq = 0 - 2 * SEQ_STEP; /* so that it wraps during the test */
     cbqueue_wait(&queue_, chain_of({0, 1}), seq + SEQ_STEP);
     cbqueue_wait(&queue_, chain_of({2}), seq + SEQ_STEP);
     cbqueue_wait(&queue_, chain_of({3}), seq + 2 * SEQ_STEP);
@@ -151,8 +150,8 @@ TEST_F(Cbqueue, SegmentsWaitForTheirOwnCookies)
     EXPECT_TRUE(cbqueue_advance(&queue_, seq + SEQ_STEP));
     EXPECT_EQ(queue_.ready.last, &heads_[2]);
     EXPECT_TRUE(cbqueue_is_waiting(&queue_));
-    EXPECT_FALSE(cbqueue_advance(&queue_, seq + SEQ_STEP)) << "the grace period of the second has not ended";
-    /* The second segment has become the first, so a new cookie finds room. */
+    EXPECT_FALSE(cbqueue_advance(&queue_, seq + SEQ_STEP)) << "the cookie of the second segment is not reached";
+    /* The second segment has become the first, so there is room for a new cookie. */
     cbqueue_wait(&queue_, chain_of({4}), seq + 3 * SEQ_STEP);
     EXPECT_TRUE(cbqueue_advance(&queue_, seq + 2 * SEQ_STEP));
     EXPECT_EQ(queue_.ready.last, &heads_[3]);
@@ -161,7 +160,7 @@ TEST_F(Cbqueue, SegmentsWaitForTheirOwnCookies)
     EXPECT_EQ(drain(queue_.ready), (Order{0, 1, 2, 3, 4}));
 }
 
-/* A cookie taken during gp_try_immediate() is later than one taken after the attempt has failed. */
+/* A cookie taken during gp_try_immediate() is later than one taken after that has failed. */
 TEST_F(Cbqueue, EarlierCookieDoesNotOvertakeTheLastSegment)
 {
     cbqueue_wait(&queue_, chain_of({0}), 2 * SEQ_STEP);
@@ -175,17 +174,17 @@ TEST_F(Cbqueue, EarlierCookieDoesNotOvertakeTheLastSegment)
     EXPECT_EQ(drain(queue_.ready), (Order{0, 1, 2, 3}));
 }
 
-TEST_F(Cbqueue, BothSegmentsBecomeReadyAtOnceInOrder)
+TEST_F(Cbqueue, BothSegmentsBecomeReadyTogetherInOrder)
 {
     cbqueue_wait(&queue_, chain_of({0}), SEQ_STEP);
     cbqueue_wait(&queue_, chain_of({1}), 2 * SEQ_STEP);
     EXPECT_TRUE(cbqueue_advance(&queue_, 9 * SEQ_STEP));
     EXPECT_FALSE(cbqueue_is_waiting(&queue_));
     EXPECT_EQ(drain(queue_.ready), (Order{0, 1}));
-    EXPECT_FALSE(cbqueue_advance(&queue_, 10 * SEQ_STEP)) << "nothing new";
+    EXPECT_FALSE(cbqueue_advance(&queue_, 10 * SEQ_STEP)) << "no segment is waiting";
 }
 
-TEST_F(Cbqueue, AnEmptyChainWaitsForNothing)
+TEST_F(Cbqueue, EmptyChainNeedsNoGracePeriod)
 {
     cbqueue_wait(&queue_, {nullptr, nullptr}, SEQ_STEP);
     EXPECT_FALSE(cbqueue_is_waiting(&queue_));
@@ -193,11 +192,11 @@ TEST_F(Cbqueue, AnEmptyChainWaitsForNothing)
     cbqueue_wait(&queue_, chain_of({1}), 2 * SEQ_STEP);
     cbqueue_wait(&queue_, {nullptr, nullptr}, 9 * SEQ_STEP);
     EXPECT_TRUE(cbqueue_advance(&queue_, 2 * SEQ_STEP));
-    EXPECT_EQ(drain(queue_.ready), (Order{0, 1})) << "and puts nothing off";
+    EXPECT_EQ(drain(queue_.ready), (Order{0, 1})) << "an empty chain does not postpone the last segment";
 }
 
-/* One consumer, the owner and a handler-like second producer, by random turns; nothing is lost, order by producer. */
-TEST_F(Cbqueue, ProducersAndConsumerAtOnce)
+/* Three producers push while a consumer takes: no head is lost, and the heads of each producer are in order. */
+TEST_F(Cbqueue, ProducersAndConsumerRunConcurrently)
 {
     constexpr size_t per_producer = 20000, producers = 3;
     std::vector<rcu_head> heads(per_producer * producers);
@@ -227,9 +226,9 @@ TEST_F(Cbqueue, ProducersAndConsumerAtOnce)
     EXPECT_EQ(queue_.enqueued, heads.size());
 }
 
-/* ---- repair: what a fork's child finds of a thread that it does not have ---- */
+/* ---- repair: queues of threads that a fork's child does not have ---- */
 
-TEST_F(Cbqueue, RepairOfAWholeQueueChangesNothing)
+TEST_F(Cbqueue, RepairOfAnIntactQueueChangesNothing)
 {
     push(0);
     push(1);
@@ -237,24 +236,24 @@ TEST_F(Cbqueue, RepairOfAWholeQueueChangesNothing)
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1}));
 }
 
-TEST_F(Cbqueue, RepairAtTheStub)
+TEST_F(Cbqueue, RepairFinishesALinkAtTheStub)
 {
     push_unfinished(0);
     EXPECT_TRUE(cbqueue_repair(&queue_));
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), Order{0});
 }
 
-TEST_F(Cbqueue, RepairInTheMiddleOfTheInbox)
+TEST_F(Cbqueue, RepairFinishesALinkInsideTheInbox)
 {
     push(0);
     push_unfinished(1);
-    push(2); /* a handler of the same thread, behind the open link */
+    push(2); /* by a handler that interrupts the push of head 1 */
     queue_.enqueuing = &heads_[1];
     EXPECT_TRUE(cbqueue_repair(&queue_));
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1, 2}));
 }
 
-TEST_F(Cbqueue, RepairOfALinkThatHasMovedOn)
+TEST_F(Cbqueue, RepairFinishesALinkInAnotherSegment)
 {
     for (cb_chain *where : {&queue_.waiting[0], &queue_.waiting[1], &queue_.ready, &queue_.batch}) {
         cbqueue_init(&queue_);
@@ -268,14 +267,14 @@ TEST_F(Cbqueue, RepairOfALinkThatHasMovedOn)
     }
 }
 
-TEST_F(Cbqueue, AFinishedPushLeavesNothingToMend)
+TEST_F(Cbqueue, FinishedPushNeedsNoRepair)
 {
     push(0);
     EXPECT_EQ(queue_.enqueuing, nullptr);
 }
 
-/* The owner had finished: its last head is no link to mend. */
-TEST_F(Cbqueue, RepairOfAnotherThreadsBreakIsSaid)
+/* The missing link is not of a push by the owner, which alone can be repaired. */
+TEST_F(Cbqueue, RepairReportsAnotherThreadsOpenLink)
 {
     heads_[0].next = nullptr;
     heads_[1].next = nullptr;
@@ -284,25 +283,24 @@ TEST_F(Cbqueue, RepairOfAnotherThreadsBreakIsSaid)
     EXPECT_FALSE(cbqueue_repair(&queue_));
 }
 
-/* A handler queued between the exchange and the link of the call that it interrupted, and returned: the open link is
- * still that of the outer call. */
-TEST_F(Cbqueue, RepairOfALinkThatAHandlerQueuedBehind)
+/* A handler that interrupted the push of head 0 has pushed head 1: the link of head 0 is the missing one. */
+TEST_F(Cbqueue, RepairKeepsAHandlersHeadAfterTheOpenLink)
 {
     push_unfinished(0);
     push(1);
     EXPECT_TRUE(cbqueue_repair(&queue_));
-    EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1})) << "head 0 may not be lost";
+    EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1})) << "head 0 is not lost";
 }
 
-/* Of several producers none shows what it has under way. */
-TEST_F(Cbqueue, OnlyTheOwnerShowsWhatIsUnderWay)
+/* Only a push by the owner stores its head in `enqueuing`, and a handler's push keeps the interrupted one's. */
+TEST_F(Cbqueue, OnlyTheOwnerPublishesItsUnfinishedHead)
 {
     cbqueue_push(&queue_, &heads_[0], CB_ANYBODY);
     EXPECT_EQ(queue_.enqueuing, nullptr);
     EXPECT_EQ(queue_.enqueued, 1u);
     cbqueue_push(&queue_, &heads_[1], CB_OWNER);
     EXPECT_EQ(queue_.enqueuing, nullptr);
-    queue_.enqueuing = &heads_[3]; /* a handler interrupts this one */
+    queue_.enqueuing = &heads_[3]; /* a handler interrupts this call */
     cbqueue_push(&queue_, &heads_[2], CB_OWNER);
     EXPECT_EQ(queue_.enqueuing, &heads_[3]);
     queue_.enqueuing = nullptr;

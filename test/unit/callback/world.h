@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Queues, a grace-period machine and a configuration apart from the process's own, for the tests of this room.
- */
+/* Fixture of the tests of callback/: queues, a grace-period machine and a configuration of their own. */
 #ifndef RTRCU_TEST_UNIT_CALLBACK_WORLD_H
 #define RTRCU_TEST_UNIT_CALLBACK_WORLD_H
 
@@ -69,7 +68,7 @@ class CallbackWorld : public testing::Test
         callback_queues_unlock(record->leaf);
         return server;
     }
-    /* All that is queued becomes ready. */
+    /* Make all queued callbacks ready. */
     void make_ready(reader_record *record)
     {
         callback_collect(cb_);

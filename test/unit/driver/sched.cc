@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Driver sched: who goes asks those who stay.
- */
+/* Tests of driver sched, in which threads of the program advance grace periods. */
 #include "../../support/capture.h"
 #include "../../support/trapped.h"
 #include "../../support/variant.h"
@@ -12,7 +11,7 @@ namespace
 class SchedDriver : public DriveWorld
 {
   protected:
-    /* Would a thread that is online be asked to come by, if another went now? */
+    /* Returns whether the exit of a thread now sets the flag of an online thread, which then continues the work. */
     bool asks()
     {
         reader_record *online = world_.craft(RTRCU_QSBR_ONLINE);
@@ -26,18 +25,18 @@ class SchedDriver : public DriveWorld
     }
 };
 
-/* Callbacks that are ready, and no grace period is needed for them. */
-TEST_F(SchedDriver, CallbacksOfAThreadThatIsGoneAreSomebodysWork)
+/* Ready callbacks of an exited thread are work, although no grace period is needed. */
+TEST_F(SchedDriver, CallbacksOfAnExitedThreadCountAsWork)
 {
     reader_record *owner = world_.craft(0);
     make_ready(owner, 1);
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL));
-    EXPECT_FALSE(asks()) << "their owner runs them";
+    EXPECT_FALSE(asks()) << "the owner runs its callbacks";
     world_.withdraw(owner);
     EXPECT_TRUE(asks());
 }
 
-TEST_F(SchedDriver, CallbacksThatTheirOwnerRunsHideNoneInAnotherLeaf)
+TEST_F(SchedDriver, WorkIsFoundInALeafAfterOneWithOwnersCallbacks)
 {
     reader_record *there = world_.craft(0);
     make_ready(there, 1);
@@ -49,8 +48,8 @@ TEST_F(SchedDriver, CallbacksThatTheirOwnerRunsHideNoneInAnotherLeaf)
     EXPECT_TRUE(asks());
 }
 
-/* A file may be slow, and the crank is held where a report is made. */
-TEST_F(SchedDriver, AReportIsWrittenAfterTheCrankIsReleased)
+/* Writing may take long, so no report is written with the gp lock held. */
+TEST_F(SchedDriver, ReportIsWrittenAfterTheGpLockIsReleased)
 {
     test::CapturedErrors errors;
     drive_->work.row = &driver_sched;
@@ -59,11 +58,12 @@ TEST_F(SchedDriver, AReportIsWrittenAfterTheCrankIsReleased)
     EXPECT_EQ(errors.text(), "");
     lock_acquire(gp_lock_of(world_.gp(), GP_NORMAL));
     turn_gp_unlock(normal_);
-    EXPECT_TRUE(errors.contains("grace periods stand still")) << errors.text();
+    EXPECT_TRUE(errors.contains("grace periods cannot end")) << errors.text();
 }
 
-/* It has a step of its own to take at the next quiescent state; nobody else has, nor does anybody without work. */
-TEST_F(SchedDriver, OnlyAQuiescentStateThreadAsksItself)
+/* A quiescent-state thread with work sets its own flag, so that its next quiescent state takes a step.  Preemptible
+ * threads and deadline threads do not. */
+TEST_F(SchedDriver, OnlyAQuiescentStateThreadSetsItsOwnFlag)
 {
     const auto asks_itself = [&](auto say) {
         EXPECT_FALSE(reader_word_is_special(reader_self_word()));
@@ -78,8 +78,8 @@ TEST_F(SchedDriver, OnlyAQuiescentStateThreadAsksItself)
     });
     quiescent.run([&] {
         ASSERT_EQ(section_register(&rtrcu_domain.gp, RTRCU_QSBR), 0);
-        rcu_quiescent_state(); /* takes the flag back */
-        EXPECT_FALSE(asks_itself(driver_sched.online)) << "nothing is left";
+        rcu_quiescent_state(); /* clears the flag */
+        EXPECT_FALSE(asks_itself(driver_sched.online)) << "no work is left";
         reader_self_set(READER_STATE_DEADLINE);
         EXPECT_FALSE(asks_itself(driver_sched.notify));
         reader_self_clear(READER_STATE_DEADLINE);
@@ -90,16 +90,15 @@ TEST_F(SchedDriver, OnlyAQuiescentStateThreadAsksItself)
     });
 }
 
-/* The flag of one may be swallowed where another keeps its own: who keeps it may be a deadline thread, which takes no
- * step. */
-TEST_F(SchedDriver, ASwallowedFlagIsLookedForBesideOneThatIsKept)
+/* A thread whose update overwrites the flag is found, although another thread keeps its flag. */
+TEST_F(SchedDriver, LostFlagIsDetectedBesideAKeptOne)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     static rtrcu_thread *swallows;
     static int fences;
     reader_record *first = world_.craft(RTRCU_QSBR_ONLINE);
-    (void)world_.craft(RTRCU_QSBR_ONLINE); /* keeps it */
+    (void)world_.craft(RTRCU_QSBR_ONLINE); /* keeps its flag */
     swallows = first->self;
     fences = 0;
     (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
@@ -113,8 +112,8 @@ TEST_F(SchedDriver, ASwallowedFlagIsLookedForBesideOneThatIsKept)
         driver_sched.leave(&drive_->driver);
     }).join();
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
-    EXPECT_EQ(fences, 3) << "it looks again behind each flag that it had to set";
+        GTEST_SKIP() << "system calls cannot be trapped here";
+    EXPECT_EQ(fences, 3) << "the check repeats after each flag that it had to set";
     EXPECT_TRUE(rtrcu_word_of(swallows) >> 24 != RTRCU_FLAG_FAST);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Grace periods that find nobody, what is asked of all readers at once, and what begins anew in the middle.
- */
+/* Tests of grace periods without readers, of queries about all readers, and of durations. */
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -45,24 +44,24 @@ class Alone : public testing::Test
     }
 };
 
-/* And nobody else: each wakes whoever waits. */
-TEST_F(Alone, TheLastReaderWithoutARecordWakesWhoWaits)
+/* A reader without a record wakes waiters only if it is the last of its phase. */
+TEST_F(Alone, LastReaderWithoutARecordWakesWaiters)
 {
     for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_ODD})
         reader_anonymous_enter(world_.registry(), group);
     EXPECT_EQ(gp_report_anonymous(gp_, READER_PHASE_EVEN), GP_ACTION_NONE);
     constexpr auto both = static_cast<gp_actions>(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED);
-    EXPECT_EQ(gp_report_anonymous(gp_, READER_PHASE_EVEN), both) << "of its group";
-    EXPECT_EQ(gp_report_anonymous(gp_, READER_PHASE_ODD), both) << "of all";
+    EXPECT_EQ(gp_report_anonymous(gp_, READER_PHASE_EVEN), both) << "the last reader of the even phase";
+    EXPECT_EQ(gp_report_anonymous(gp_, READER_PHASE_ODD), both) << "the last reader of all";
 }
 
-TEST_F(Alone, AGracePeriodPassesAtOnceWhereNobodyReads)
+TEST_F(Alone, GracePeriodCompletesImmediatelyWithoutReaders)
 {
-    expect_passed("nobody is there");
+    expect_passed("no reader exists");
     reader_record *record = world_.craft(0);
-    expect_refused("it may read at any time");
+    expect_refused("a registered thread may read at any time");
     world_.withdraw(record);
-    expect_passed("it has gone");
+    expect_passed("the thread has unregistered");
     for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_ODD}) {
         reader_anonymous_enter(world_.registry(), group);
         expect_refused("one without a record reads");
@@ -71,14 +70,14 @@ TEST_F(Alone, AGracePeriodPassesAtOnceWhereNobodyReads)
     expect_passed("it has left");
 }
 
-TEST_F(Alone, TheThreadThatTurnsIsNobodyWhileItIsOutside)
+TEST_F(Alone, AdvancingThreadIsNotWaitedForOutside)
 {
     std::thread([&] {
         reader_record *self = reader_slot_take(world_.registry());
         test::publish(world_.registry(), self, &rtrcu_self);
-        expect_passed("outside");
+        expect_passed("the advancing thread is outside");
         world_.set_inside(self, 1);
-        expect_refused("inside");
+        expect_refused("the advancing thread is inside");
         world_.set_inside(self, 0);
         rcu_task task = {};
         parked_add_to_thread(self, &task);
@@ -92,7 +91,7 @@ TEST_F(Alone, TheThreadThatTurnsIsNobodyWhileItIsOutside)
     }).join();
 }
 
-TEST_F(Alone, TheCookieThatIsNeededNextIsTheEarlier)
+TEST_F(Alone, NextNeededCookieIsTheEarlierOne)
 {
     uint64_t cookie = 0, next = gp_snap(gp_, GP_NORMAL);
     EXPECT_FALSE(gp_next_needed(gp_, GP_NORMAL, &cookie));
@@ -102,20 +101,20 @@ TEST_F(Alone, TheCookieThatIsNeededNextIsTheEarlier)
     EXPECT_EQ(cookie, next);
     EXPECT_TRUE(gp_request(gp_, GP_NORMAL, next + 3 * SEQ_STEP));
     EXPECT_TRUE(gp_next_needed(gp_, GP_NORMAL, &cookie));
-    EXPECT_EQ(cookie, next) << "the latest is further than one from now";
-    expect_passed("one of them");
+    EXPECT_EQ(cookie, next) << "the latest requested cookie is three grace periods later";
+    expect_passed("one grace period completes");
     EXPECT_TRUE(gp_next_needed(gp_, GP_NORMAL, &cookie));
     EXPECT_EQ(cookie, next + SEQ_STEP);
     {
         test::GpStepper stepper(gp_);
         (void)stepper.begin_and_scan();
         EXPECT_TRUE(gp_next_needed(gp_, GP_NORMAL, &cookie));
-        EXPECT_EQ(cookie, next + 2 * SEQ_STEP) << "the one under way is no full one from now";
+        EXPECT_EQ(cookie, next + 2 * SEQ_STEP) << "the grace period in progress does not reach a cookie taken now";
         stepper.end();
     }
 }
 
-TEST_F(Alone, DurationsAreCountedAndTold)
+TEST_F(Alone, DurationsAreCountedAndReported)
 {
     reader_record *reader = world_.craft(1);
     {
@@ -154,8 +153,8 @@ TEST_F(Alone, DurationsAreCountedAndTold)
     EXPECT_EQ(stats.exp_completed, 1u);
 }
 
-/* A driver that stands on a CPU leaves it to readers that are preempted there. */
-TEST_F(Alone, WhereReadersThatOweWereSeenLast)
+/* A driver that spins yields its CPU to holdouts that were last seen there. */
+TEST_F(Alone, HoldoutsAreReportedWhereLastSeen)
 {
     constexpr uint32_t here = 3, far = 5;
     reader_record *one = world_.craft(1), *idle = world_.craft(0);
@@ -168,15 +167,16 @@ TEST_F(Alone, WhereReadersThatOweWereSeenLast)
     auto where = [&] { return gp_holdouts_where(gp_, GP_NORMAL, here); };
     test::GpStepper stepper(gp_);
     ASSERT_TRUE(stepper.begin_and_scan());
-    EXPECT_EQ(gp_holdouts_where(gp_, GP_EXPEDITED, here), GP_HOLDOUTS_NOWHERE) << "it waits for nobody";
+    EXPECT_EQ(gp_holdouts_where(gp_, GP_EXPEDITED, here), GP_HOLDOUTS_NOWHERE)
+        << "the expedited kind waits for no reader";
     EXPECT_EQ(where(), GP_HOLDOUTS_HERE | GP_HOLDOUTS_ELSEWHERE);
     cpu_two = here;
-    EXPECT_EQ(where(), GP_HOLDOUTS_HERE) << "who owes nothing does not count";
+    EXPECT_EQ(where(), GP_HOLDOUTS_HERE) << "a reader that is no holdout does not count";
     cpu_one = cpu_two = far;
     EXPECT_EQ(where(), GP_HOLDOUTS_ELSEWHERE);
     one->cpu = nullptr;
     EXPECT_EQ(gp_holdouts_where(gp_, GP_NORMAL, far), GP_HOLDOUTS_HERE | GP_HOLDOUTS_ELSEWHERE)
-        << "unknown is elsewhere";
+        << "a reader on an unknown CPU counts as elsewhere";
     world_.set_inside(one, 0);
     (void)gp_report(gp_, one);
     EXPECT_EQ(gp_holdouts_where(gp_, GP_NORMAL, far), GP_HOLDOUTS_HERE);

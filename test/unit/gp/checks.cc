@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What debug builds check of whoever turns a crank: that it holds what it must, and that the states follow each other.
- */
+/* Tests of checks of debug builds on a thread that advances a grace period: its locks, and the order of steps. */
 #include <functional>
 #include <utility>
 #include <vector>
@@ -22,11 +21,11 @@ class GpStepsDeathTest : public testing::Test
     void SetUp() override
     {
         if (!CHECK_DEBUG)
-            GTEST_SKIP() << "release builds check nothing";
+            GTEST_SKIP() << "only debug builds check";
     }
 };
 
-TEST_F(GpStepsDeathTest, ACrankIsTurnedByItsHolder)
+TEST_F(GpStepsDeathTest, OnlyTheGpLockHolderAdvances)
 {
     gp_actions actions = GP_ACTION_NONE;
     const std::vector<std::pair<const char *, std::function<void()>>> steps = {
@@ -42,8 +41,8 @@ TEST_F(GpStepsDeathTest, ACrankIsTurnedByItsHolder)
         EXPECT_DEATH(step(), "check failed: lock_is_mine") << name;
 }
 
-/* A test's death is that of a fork's child, which holds no lock of its parent's. */
-TEST_F(GpStepsDeathTest, AGracePeriodBeginsWhereNoneIsUnderWay)
+/* A death test runs in a fork's child, where the locks of its parent are not held: so each takes the gp lock. */
+TEST_F(GpStepsDeathTest, BeginDuringAGracePeriodIsRefused)
 {
     auto begun = [&] {
         lock_acquire(crank_);
@@ -53,7 +52,7 @@ TEST_F(GpStepsDeathTest, AGracePeriodBeginsWhereNoneIsUnderWay)
     EXPECT_DEATH((begun(), (void)gp_try_immediate(gp_, GP_NORMAL)), "INV-GP1");
 }
 
-TEST_F(GpStepsDeathTest, AGracePeriodBeginsWhereNobodyOwes)
+TEST_F(GpStepsDeathTest, BeginWithHoldoutsIsRefused)
 {
     uint64_t *word = &gp_->level0[0].word[GP_NORMAL];
     rtrcu_fetch_or(word, UINT64_C(2));
@@ -61,8 +60,8 @@ TEST_F(GpStepsDeathTest, AGracePeriodBeginsWhereNobodyOwes)
     EXPECT_DEATH((lock_acquire(crank_), (void)gp_try_immediate(gp_, GP_NORMAL)), "INV-GP1");
 }
 
-/* Registered readers alone have memory to look at: nobody may go meanwhile. */
-TEST_F(GpStepsDeathTest, WhoAsksWhereReadersAreTakesTheirLeafsLock)
+/* The query reads memory of registered threads, which therefore may not exit meanwhile. */
+TEST_F(GpStepsDeathTest, QueryOfReadersCpusNeedsTheLeafLock)
 {
     reader_record *record = world_.craft(1);
     test::GpStepper stepper(gp_);
@@ -73,7 +72,7 @@ TEST_F(GpStepsDeathTest, WhoAsksWhereReadersAreTakesTheirLeafsLock)
     stepper.end();
 }
 
-TEST_F(GpStepsDeathTest, WhoAsksForOfflineReadersTakesTheirLeafsLock)
+TEST_F(GpStepsDeathTest, QueryOfOfflineReadersNeedsTheLeafLock)
 {
     reader_record *record = world_.craft(RTRCU_QSBR_ONLINE);
     rtrcu_store_relaxed(&record->leaf->quiescent, reader_bit(record));

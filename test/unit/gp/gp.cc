@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The grace-period machine: cookies, scan, reports and carries in trees of every height, over readers made by hand.
- */
+/* Tests of the grace-period machine with made-up records: cookies, scans, reports, and carries in its tree. */
 #include <algorithm>
 #include <cstring>
 #include <thread>
@@ -36,7 +35,7 @@ class Gp : public testing::Test
         world_.set_inside(record, 0);
         return gp_report(gp_, record);
     }
-    /* The given number of leaves, with one reader, outside, in each. */
+    /* Create @leaves leaves, each with one reader that is outside. */
     std::vector<reader_record *> readers_in_leaves(uint32_t leaves)
     {
         std::vector<reader_record *> readers = {world_.craft(0)};
@@ -65,33 +64,33 @@ TEST_F(Gp, CookieIsReachedByTheNextWholeGracePeriod)
             stepper.end();
         }
         EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, idle));
-        EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, running)) << "it began before the cookie was taken";
+        EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, running)) << "the grace period began before the cookie was taken";
         grace_period();
         EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, running));
         EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, idle));
     }
 }
 
-TEST_F(Gp, RequestsAreHeardOnce)
+TEST_F(Gp, RepeatedRequestReturnsFalse)
 {
     normal_->seq = normal_->needed = before_the_wrap;
     EXPECT_FALSE(gp_is_needed(gp_, GP_NORMAL));
     uint64_t cookie = gp_snap(gp_, GP_NORMAL);
     EXPECT_TRUE(gp_request(gp_, GP_NORMAL, cookie));
-    EXPECT_FALSE(gp_request(gp_, GP_NORMAL, cookie)) << "somebody has asked already";
+    EXPECT_FALSE(gp_request(gp_, GP_NORMAL, cookie)) << "the cookie was requested already";
     EXPECT_TRUE(gp_is_needed(gp_, GP_NORMAL));
-    EXPECT_FALSE(gp_is_needed(gp_, GP_EXPEDITED)) << "the machines are apart";
+    EXPECT_FALSE(gp_is_needed(gp_, GP_EXPEDITED)) << "a request concerns one kind only";
     grace_period();
     EXPECT_FALSE(gp_is_needed(gp_, GP_NORMAL));
-    EXPECT_FALSE(gp_request(gp_, GP_NORMAL, cookie)) << "it has passed";
+    EXPECT_FALSE(gp_request(gp_, GP_NORMAL, cookie)) << "the cookie is reached";
     EXPECT_TRUE(gp_request(gp_, GP_NORMAL, cookie + 2 * SEQ_STEP));
     grace_period();
-    EXPECT_TRUE(gp_is_needed(gp_, GP_NORMAL)) << "asked for one more than that";
+    EXPECT_TRUE(gp_is_needed(gp_, GP_NORMAL)) << "a later grace period was requested too";
     grace_period();
     EXPECT_FALSE(gp_is_needed(gp_, GP_NORMAL));
 }
 
-TEST_F(Gp, CountsAndTimes)
+TEST_F(Gp, CountsAndTimesGracePeriods)
 {
     reader_record *reader = world_.craft(1);
     {
@@ -113,7 +112,7 @@ TEST_F(Gp, CountsAndTimes)
 
 /* ---- scan and report ---- */
 
-TEST_F(Gp, ScanFindsExactlyWhoIsInside)
+TEST_F(Gp, ScanFindsExactlyTheReadersInside)
 {
     std::vector<reader_record *> readers;
     uint32_t expected = 0;
@@ -143,7 +142,7 @@ TEST_F(Gp, LaterSectionsAreNotWaitedFor)
     stepper.end();
 }
 
-TEST_F(Gp, ReportIsIdempotentAndTheLastOneWakes)
+TEST_F(Gp, ReportIsIdempotentAndTheLastWakes)
 {
     reader_record *a = world_.craft(1), *b = world_.craft(1);
     test::GpStepper stepper(gp_);
@@ -152,12 +151,12 @@ TEST_F(Gp, ReportIsIdempotentAndTheLastOneWakes)
     EXPECT_EQ(gp_report(gp_, a), GP_ACTION_NONE);
     EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(leave_and_report(b), GP_ACTION_WAKE_NORMAL);
-    EXPECT_EQ(gp_report(gp_, b), GP_ACTION_NONE) << "it owes nothing";
+    EXPECT_EQ(gp_report(gp_, b), GP_ACTION_NONE) << "the reader is no holdout";
     EXPECT_TRUE(stepper.is_clear());
     stepper.end();
 }
 
-TEST_F(Gp, ReportBetweenGracePeriodsIsNothing)
+TEST_F(Gp, ReportBetweenGracePeriodsHasNoEffect)
 {
     reader_record *reader = world_.craft(0);
     grace_period();
@@ -181,7 +180,7 @@ TEST_F(Gp, OneReportServesBothMachines)
     normal.end();
 }
 
-TEST_F(Gp, PollReportsForTheOtherKindToo)
+TEST_F(Gp, PollReportsForBothKinds)
 {
     reader_record *reader = world_.craft(1);
     test::GpStepper stepper(gp_);
@@ -194,74 +193,74 @@ TEST_F(Gp, PollReportsForTheOtherKindToo)
     stepper.poll(false);
     EXPECT_TRUE(stepper.is_clear());
     EXPECT_TRUE(gp_is_clear(gp_, GP_EXPEDITED));
-    EXPECT_EQ(stepper.actions(), GP_ACTION_WAKE_EXPEDITED) << "its crank may sleep";
+    EXPECT_EQ(stepper.actions(), GP_ACTION_WAKE_EXPEDITED) << "the thread that advances the expedited kind may sleep";
     gp_end(gp_, GP_EXPEDITED, 2);
     lock_release(expedited_crank);
     stepper.end();
 }
 
-TEST_F(Gp, PollReportsForWhoHasLeft)
+TEST_F(Gp, PollReportsForReadersWhoseSectionEnded)
 {
     reader_record *reader = world_.craft(1);
     test::GpStepper stepper(gp_);
     stepper.begin_and_scan();
     EXPECT_EQ(stepper.poll(false), 0u);
     EXPECT_FALSE(stepper.is_clear());
-    EXPECT_EQ(rtrcu_word_of(reader->self) >> 24, RTRCU_FLAG_FAST) << "not asked yet";
+    EXPECT_EQ(rtrcu_word_of(reader->self) >> 24, RTRCU_FLAG_FAST) << "no report requested yet";
     world_.set_inside(reader, 0);
     stepper.poll(false);
     EXPECT_TRUE(stepper.is_clear());
     stepper.end();
 }
 
-TEST_F(Gp, PollAsksOnce)
+TEST_F(Gp, PollSetsEachHoldoutsFlagOnce)
 {
     reader_record *a = world_.craft(1), *b = world_.craft(1), *c = world_.craft(0);
     test::GpStepper stepper(gp_);
     stepper.begin_and_scan();
     EXPECT_EQ(stepper.poll(true), 2u);
-    EXPECT_EQ(stepper.poll(true), 0u) << "both are asked already";
-    rtrcu_word_disarm(a->self); /* an update under way lost the flag */
+    EXPECT_EQ(stepper.poll(true), 0u) << "both flags are set already";
+    rtrcu_word_disarm(a->self); /* an update in progress overwrote the flag */
     EXPECT_EQ(stepper.poll(true), 1u);
-    EXPECT_EQ(rtrcu_word_of(c->self) >> 24, RTRCU_FLAG_FAST) << "who owes nothing is left alone";
+    EXPECT_EQ(rtrcu_word_of(c->self) >> 24, RTRCU_FLAG_FAST) << "a reader that is no holdout keeps its flag clear";
     leave_and_report(a);
     leave_and_report(b);
     stepper.end();
 }
 
-TEST_F(Gp, QuiescentStateThreadsAreAskedAtOnce)
+TEST_F(Gp, ScanSetsTheFlagOfQuiescentStateThreads)
 {
     reader_record *qs = world_.craft(RTRCU_QSBR_ONLINE), *preemptible = world_.craft(1);
     test::GpStepper stepper(gp_);
     EXPECT_TRUE(stepper.begin_and_scan());
     EXPECT_EQ(rtrcu_word_of(qs->self) >> 24, RTRCU_FLAG_SPECIAL);
     EXPECT_EQ(rtrcu_word_of(preemptible->self) >> 24, RTRCU_FLAG_FAST);
-    EXPECT_EQ(gp_report(gp_, qs), GP_ACTION_NONE) << "its quiescent state: still online";
+    EXPECT_EQ(gp_report(gp_, qs), GP_ACTION_NONE) << "the thread reports a quiescent state, and stays online";
     EXPECT_FALSE(stepper.is_clear());
     leave_and_report(preemptible);
     EXPECT_TRUE(stepper.is_clear());
     stepper.end();
 }
 
-/* A heavy fence is spared where every thread is online in the quiescent-state discipline, by its word. */
-TEST_F(Gp, NoFenceWhereAllAreOnline)
+/* No heavy fence is needed if the words show that every thread is an online quiescent-state thread. */
+TEST_F(Gp, OnlineThreadsNeedNoFence)
 {
     struct gp *gp = world_.gp();
-    EXPECT_FALSE(gp_needs_fence(gp)) << "nobody is awake";
+    EXPECT_FALSE(gp_needs_fence(gp)) << "no thread is scanned";
     reader_record *first = world_.craft(RTRCU_QSBR_ONLINE), *second = world_.craft(RTRCU_QSBR_ONLINE);
     uint32_t *quiescent = &first->leaf->quiescent;
     rtrcu_store_relaxed(quiescent, reader_bit(first) | reader_bit(second));
     EXPECT_FALSE(gp_needs_fence(gp));
     world_.set_inside(second, 0);
-    EXPECT_TRUE(gp_needs_fence(gp)) << "it is offline";
+    EXPECT_TRUE(gp_needs_fence(gp)) << "the second thread is offline";
     world_.set_inside(second, 1);
-    EXPECT_TRUE(gp_needs_fence(gp)) << "and its next section begins without a fence, too";
+    EXPECT_TRUE(gp_needs_fence(gp)) << "a section of an offline thread begins without a fence";
     world_.set_inside(second, RTRCU_QSBR_ONLINE);
     EXPECT_FALSE(gp_needs_fence(gp));
     world_.set_inside(first, 0);
-    EXPECT_TRUE(gp_needs_fence(gp)) << "the first is";
+    EXPECT_TRUE(gp_needs_fence(gp)) << "the first thread is offline";
     rtrcu_store_relaxed(quiescent, reader_bit(second));
-    EXPECT_TRUE(gp_needs_fence(gp)) << "it has no discipline to keep";
+    EXPECT_TRUE(gp_needs_fence(gp)) << "the first thread is not a quiescent-state thread";
 }
 
 TEST_F(Gp, ReadersWithoutARecordAreWaitedFor)
@@ -279,8 +278,8 @@ TEST_F(Gp, ReadersWithoutARecordAreWaitedFor)
     }
 }
 
-/* Who comes behind the begin is counted in the other group as soon as that is empty, and is not waited for. */
-TEST_F(Gp, ReadersWithoutARecordThatFollowEachOtherAreNotWaitedFor)
+/* Readers that enter after the grace period began are counted in the other phase, once that is empty. */
+TEST_F(Gp, SuccessiveReadersWithoutARecordAreNotWaitedFor)
 {
     reader_registry *registry = world_.registry();
     reader_anonymous_enter(registry, READER_PHASE_EVEN);
@@ -295,12 +294,12 @@ TEST_F(Gp, ReadersWithoutARecordThatFollowEachOtherAreNotWaitedFor)
     EXPECT_NE(gp_report_anonymous(gp_, READER_PHASE_EVEN), GP_ACTION_NONE);
     stepper.poll(true);
     EXPECT_TRUE(stepper.is_clear());
-    EXPECT_EQ(reader_anonymous_phase(registry), 1u) << "nobody is waited for in its group";
+    EXPECT_EQ(reader_anonymous_phase(registry), 1u) << "no reader that the grace period waits for is left";
     stepper.end();
     EXPECT_TRUE(stepper.begin_and_scan());
-    reader_anonymous_enter(registry, READER_PHASE_EVEN); /* it had read the turn of before */
+    reader_anonymous_enter(registry, READER_PHASE_EVEN); /* the reader read the phase before it changed */
     stepper.poll(true);
-    EXPECT_EQ(reader_anonymous_phase(registry), 1u) << "one is left in the other group";
+    EXPECT_EQ(reader_anonymous_phase(registry), 1u) << "a reader of the other phase is left";
     (void)gp_report_anonymous(gp_, READER_PHASE_EVEN);
     stepper.poll(true);
     EXPECT_EQ(reader_anonymous_phase(registry), 2u);
@@ -311,8 +310,8 @@ TEST_F(Gp, ReadersWithoutARecordThatFollowEachOtherAreNotWaitedFor)
     stepper.end();
 }
 
-/* What a crank of the other kind has seen empty meanwhile counts. */
-TEST_F(Gp, TurnsThatOthersBeginSayThatAGroupWasEmpty)
+/* The other kind's machine may find a phase empty and begin the next one: this machine notices that. */
+TEST_F(Gp, PhaseBegunByTheOtherKindShowsThatOneWasEmpty)
 {
     reader_registry *registry = world_.registry();
     auto empty_and_go_on = [&](uint32_t turn, reader_phase group) {
@@ -324,7 +323,7 @@ TEST_F(Gp, TurnsThatOthersBeginSayThatAGroupWasEmpty)
     reader_anonymous_enter(registry, READER_PHASE_ODD);
     test::GpStepper stepper(gp_);
     EXPECT_TRUE(stepper.begin_and_scan());
-    empty_and_go_on(0, READER_PHASE_ODD); /* it may have been seen before our begin */
+    empty_and_go_on(0, READER_PHASE_ODD); /* the phase may have been found empty before this grace period began */
     stepper.poll(true);
     EXPECT_EQ(gp_->machine[GP_NORMAL].anonymous_busy, 3u);
     empty_and_go_on(1, READER_PHASE_EVEN);
@@ -337,7 +336,7 @@ TEST_F(Gp, TurnsThatOthersBeginSayThatAGroupWasEmpty)
     stepper.end();
 }
 
-TEST_F(Gp, WhoLeavesTheRegistryReports)
+TEST_F(Gp, UnregisteringThreadReports)
 {
     reader_record *reader = world_.craft(1);
     test::GpStepper stepper(gp_);
@@ -359,9 +358,9 @@ uint32_t height_of(uint32_t leaves)
     return leaves == 1 ? 0 : leaves <= 32 ? 1 : leaves <= 1024 ? 2 : 3;
 }
 
-TEST_P(GpTree, TheLastReportInAnyOrderIsTheOneThatWakes)
+TEST_P(GpTree, LastReportInAnyOrderWakes)
 {
-    auto random = test::seeded_random("GpTree.TheLastReportInAnyOrderIsTheOneThatWakes");
+    auto random = test::seeded_random("GpTree.LastReportInAnyOrderWakes");
     std::vector<reader_record *> readers = readers_in_leaves(GetParam());
     normal_->seq = normal_->needed = before_the_wrap;
     for (int turn = 0; turn < 4; turn++) {
@@ -385,7 +384,7 @@ TEST_P(GpTree, TheLastReportInAnyOrderIsTheOneThatWakes)
     }
 }
 
-TEST_P(GpTree, NobodyInsideIsClearAtOnce)
+TEST_P(GpTree, TreeWithoutReadersIsClear)
 {
     readers_in_leaves(GetParam());
     test::GpStepper stepper(gp_);
@@ -394,8 +393,8 @@ TEST_P(GpTree, NobodyInsideIsClearAtOnce)
     stepper.end();
 }
 
-/* A reporter clears its own bit and is preempted before it carries: the next poll does it. */
-TEST_P(GpTree, PollCompletesACarryLeftUndone)
+/* A reader clears its bit and is preempted before it carries.  The next poll carries for it. */
+TEST_P(GpTree, PollCompletesAnUnfinishedCarry)
 {
     std::vector<reader_record *> readers = readers_in_leaves(GetParam());
     reader_record *last = readers.back();
@@ -410,8 +409,8 @@ TEST_P(GpTree, PollCompletesACarryLeftUndone)
     stepper.end();
 }
 
-/* The reporter comes back after that grace period, while another waits for the same leaf. */
-TEST_P(GpTree, AStaleCarryChangesNothing)
+/* A preempted reader carries after its grace period has ended, while the next one waits for the same leaf. */
+TEST_P(GpTree, StaleCarryChangesNothing)
 {
     std::vector<reader_record *> readers = readers_in_leaves(GetParam());
     reader_record *reader = readers.back();
@@ -433,7 +432,7 @@ TEST_P(GpTree, AStaleCarryChangesNothing)
     stepper.end();
 }
 
-TEST_P(GpTree, ACarryTwiceIsACarryOnce)
+TEST_P(GpTree, RepeatedCarryChangesNothing)
 {
     std::vector<reader_record *> readers = readers_in_leaves(GetParam());
     world_.set_inside(readers.front(), 1);
@@ -443,7 +442,7 @@ TEST_P(GpTree, ACarryTwiceIsACarryOnce)
     leave_and_report(readers.back());
     if (readers.size() > 1) {
         gp_carry(gp_, GP_NORMAL, 0, readers.back()->leaf->index, gp_stamp_of(normal_->seq));
-        EXPECT_FALSE(stepper.is_clear()) << "the other still owes";
+        EXPECT_FALSE(stepper.is_clear()) << "the other reader is still a holdout";
         leave_and_report(readers.front());
     }
     EXPECT_TRUE(stepper.is_clear());
@@ -452,8 +451,8 @@ TEST_P(GpTree, ACarryTwiceIsACarryOnce)
 
 INSTANTIATE_TEST_SUITE_P(Heights, GpTree, testing::Values(1, 2, 31, 32, 33, 1000, 1024, 1025, 1055, 1100));
 
-/* The last reason below a node goes between the look from above and its own: it owes nothing, and says so. */
-TEST_F(Gp, ANodeWhoseReasonHasGoneOwesNothing)
+/* A node counts a reason to scan below it, but the scan finds none there: the node is clear. */
+TEST_F(Gp, NodeWhoseReasonDisappearedIsClear)
 {
     std::vector<reader_record *> readers = readers_in_leaves(40);
     for (reader_record *reader : readers)
@@ -467,18 +466,17 @@ TEST_F(Gp, ANodeWhoseReasonHasGoneOwesNothing)
     stepper.end();
 }
 
-/* The same of a leaf. */
-TEST_F(Gp, ALeafWhoseReasonHasGoneOwesNothing)
+TEST_F(Gp, LeafWhoseReasonDisappearedIsClear)
 {
     for (reader_record *reader : readers_in_leaves(40))
-        rtrcu_store_relaxed(&reader->leaf->registered, 0); /* awake, and not there yet */
+        rtrcu_store_relaxed(&reader->leaf->registered, 0); /* the scanned thread is not registered yet */
     test::GpStepper stepper(gp_);
     EXPECT_FALSE(stepper.begin_and_scan());
     EXPECT_TRUE(stepper.is_clear());
     stepper.end();
 }
 
-TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
+TEST_F(Gp, LeafAddedDuringAGracePeriodJoinsTheNext)
 {
     reader_record *old = world_.craft(1);
     {
@@ -491,11 +489,11 @@ TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
         stepper.poll(true);
         EXPECT_FALSE(stepper.is_clear());
         leave_and_report(old);
-        EXPECT_TRUE(stepper.is_clear()) << "the new reader began later";
+        EXPECT_TRUE(stepper.is_clear()) << "the new reader began after the grace period";
         stepper.end();
     }
     test::GpStepper stepper(gp_);
-    EXPECT_TRUE(stepper.begin_and_scan()) << "now it is waited for";
+    EXPECT_TRUE(stepper.begin_and_scan()) << "the next grace period waits for the new reader";
     EXPECT_NE(gp_holdouts(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 1)), 0u);
     stepper.poll(true);
     EXPECT_FALSE(stepper.is_clear());
@@ -505,8 +503,8 @@ TEST_F(Gp, ALeafThatComesDuringAGracePeriodWaitsForTheNext)
     stepper.end();
 }
 
-/* Reporters of all leaves at once: the node words lose nothing. */
-TEST_F(Gp, ReportsFromManyThreadsAtOnce)
+/* All leaves report concurrently: no bit of a node's word is lost. */
+TEST_F(Gp, ReportsFromManyThreadsClearTheTree)
 {
     std::vector<reader_record *> readers = readers_in_leaves(70);
     constexpr size_t threads = 4;
@@ -536,7 +534,7 @@ TEST_F(Gp, ReportsFromManyThreadsAtOnce)
 
 /* ---- fork ---- */
 
-TEST_F(Gp, AfterForkNobodyOwesAndCookiesKeepTheirMeaning)
+TEST_F(Gp, ForksChildHasNoHoldoutsAndKeepsCookies)
 {
     std::vector<reader_record *> readers = readers_in_leaves(40);
     normal_->seq = normal_->needed = before_the_wrap;
@@ -551,15 +549,15 @@ TEST_F(Gp, AfterForkNobodyOwesAndCookiesKeepTheirMeaning)
     EXPECT_EQ(normal_->gp_lock.word, 0u);
     EXPECT_TRUE(gp_is_clear(gp_, GP_NORMAL));
     EXPECT_FALSE(seq_is_running(normal_->seq));
-    EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, cookie)) << "the one under way in the parent does not count";
+    EXPECT_FALSE(gp_reached(gp_, GP_NORMAL, cookie)) << "the parent's grace period in progress does not count";
     for (auto *reader : readers)
         EXPECT_EQ(leave_and_report(reader), GP_ACTION_NONE);
     grace_period();
     EXPECT_TRUE(gp_reached(gp_, GP_NORMAL, cookie));
 }
 
-/* Of a tree that has as many nodes as there is room for, the next is another level's first, or no node. */
-TEST_F(Gp, AfterForkNoNodeIsForgottenThatIsNone)
+/* The marked memory is the node after the last one that the tree uses: the child must not write beyond its nodes. */
+TEST_F(Gp, ForksChildResetsEveryNode)
 {
     constexpr uint32_t leaves = READER_FANOUT;
     (void)readers_in_leaves(leaves);

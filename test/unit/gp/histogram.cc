@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The buckets in which durations are counted, and what else is counted of grace periods.
- */
+/* Tests of the histogram of durations, and of other counters of grace periods. */
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
 
-TEST(Histogram, TheShortestHaveABucketEach)
+TEST(Histogram, ShortestDurationsHaveABucketEach)
 {
-    EXPECT_EQ(gp_histogram_bucket(-1), 0u) << "a clock that was set back";
+    EXPECT_EQ(gp_histogram_bucket(-1), 0u) << "a negative duration counts as the shortest";
     for (uint32_t ns = 0; ns < 8; ns++)
         EXPECT_EQ(gp_histogram_bucket(ns), ns);
 }
 
-TEST(Histogram, EachBeginsWhereTheOneBeforeEnds)
+TEST(Histogram, EachBucketBeginsWhereThePreviousEnds)
 {
     constexpr uint32_t last = GP_HISTOGRAM - 1, of_the_longest = 247;
     for (uint32_t bucket = 4; bucket <= of_the_longest; bucket++) {
@@ -22,11 +21,11 @@ TEST(Histogram, EachBeginsWhereTheOneBeforeEnds)
         EXPECT_EQ(gp_histogram_bucket(begin), std::min(bucket, last)) << begin;
         EXPECT_EQ(gp_histogram_bucket(begin - 1), std::min(bucket - 1, last)) << begin;
     }
-    EXPECT_EQ(gp_histogram_bucket(INT64_MAX), last) << "the last has no end";
+    EXPECT_EQ(gp_histogram_bucket(INT64_MAX), last) << "the last bucket has no end";
 }
 
-/* What programs are told is the normal machine's, and of expedited grace periods their number. */
-TEST(GpStats, AreWhatTheMachinesHaveCounted)
+/* struct rtrcu_stats has the counters of the normal machine, and the number of expedited grace periods. */
+TEST(GpStats, EqualTheMachinesCounters)
 {
     test::World world;
     struct gp_machine *normal = &world.gp()->machine[GP_NORMAL];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Grace periods put threads to sleep, wait for those who read, and cost nothing where all sleep.
- */
+/* Tests of threads that grace periods make idle, so that scans skip them. */
 #include <thread>
 #include <vector>
 
@@ -11,14 +10,14 @@
 namespace
 {
 
-class Doze : public testing::Test
+class GpIdle : public testing::Test
 {
   protected:
     test::World world_;
     struct gp *gp_ = world_.gp();
     gp_machine *normal_ = &world_.gp()->machine[GP_NORMAL];
 
-    /* A grace period as the crank turns it; the number of those that the scan found inside. */
+    /* Advance one grace period to its end; returns the number of readers that the scan found inside. */
     uint32_t turn(uint32_t scans, bool fenced = true, gp_kind kind = GP_NORMAL)
     {
         lock_acquire(&gp_->machine[kind].gp_lock);
@@ -45,7 +44,7 @@ class Doze : public testing::Test
     }
 };
 
-TEST_F(Doze, WhoDoesNotReadSleepsBehindSoManyScans)
+TEST_F(GpIdle, ThreadBecomesIdleAfterIdleScans)
 {
     std::vector<reader_record *> idle;
     for (uint32_t leaf = 0; leaf < 40; leaf++) {
@@ -62,12 +61,12 @@ TEST_F(Doze, WhoDoesNotReadSleepsBehindSoManyScans)
     for (auto *record : idle)
         EXPECT_FALSE(is_awake(record));
     EXPECT_TRUE(is_awake(busy));
-    EXPECT_EQ(reader_next_scanned(world_.registry(), nullptr), busy->leaf) << "no other leaf is looked at";
+    EXPECT_EQ(reader_next_scanned(world_.registry(), nullptr), busy->leaf) << "scans visit no other leaf";
     EXPECT_EQ(reader_next_scanned(world_.registry(), busy->leaf), nullptr);
-    EXPECT_FALSE(normal_->idle_possible) << "and the next has nobody to look for";
+    EXPECT_FALSE(normal_->idle_possible) << "the next scan has no candidates";
 }
 
-TEST_F(Doze, ThoseWhoReadNowAndThenAreLookedAt)
+TEST_F(GpIdle, OccasionalReadersAreScanned)
 {
     reader_record *record = world_.craft(0);
     EXPECT_EQ(turn(2), 0u);
@@ -76,12 +75,12 @@ TEST_F(Doze, ThoseWhoReadNowAndThenAreLookedAt)
     world_.set_inside(record, 0);
     turn(2);
     turn(2);
-    EXPECT_TRUE(is_awake(record)) << "it counts from its last section";
+    EXPECT_TRUE(is_awake(record)) << "the scans are counted from the thread's last section";
     turn(2);
     EXPECT_FALSE(is_awake(record));
 }
 
-TEST_F(Doze, WhoHasWokenIsCountedAnew)
+TEST_F(GpIdle, ScansOfAReturnedThreadRestart)
 {
     reader_record *record = world_.craft(0);
     while (is_awake(record))
@@ -89,33 +88,33 @@ TEST_F(Doze, WhoHasWokenIsCountedAnew)
     (void)reader_scanned_add(&record->leaf->scanned, reader_bit(record));
     for (int i = 0; i < 3; i++)
         turn(3);
-    EXPECT_TRUE(is_awake(record)) << "or each grace period would put it to sleep again";
+    EXPECT_TRUE(is_awake(record)) << "its earlier scans do not count";
     turn(3);
     EXPECT_FALSE(is_awake(record));
 }
 
-TEST_F(Doze, NobodySleepsWithoutTheKernelsFence)
+TEST_F(GpIdle, NoThreadBecomesIdleWithoutTheKernelsFence)
 {
     reader_record *record = world_.craft(0);
     for (int i = 0; i < 5; i++)
         turn(1, false);
-    EXPECT_TRUE(is_awake(record)) << "no fence";
-    EXPECT_EQ(record->outside_scans, 0u) << "and no scan that counts";
+    EXPECT_TRUE(is_awake(record)) << "no fence was issued";
+    EXPECT_EQ(record->outside_scans, 0u) << "scans without a fence do not count";
     for (int i = 0; i < 5; i++)
         turn(1, true, GP_EXPEDITED);
-    EXPECT_TRUE(is_awake(record)) << "not the expedited machine";
+    EXPECT_TRUE(is_awake(record)) << "expedited grace periods make no thread idle";
     for (int i = 0; i < 5; i++)
         turn(0);
-    EXPECT_TRUE(is_awake(record)) << "0 = never";
+    EXPECT_TRUE(is_awake(record)) << "0 scans means never";
     reader_fences_switch(world_.registry());
     for (int i = 0; i < 5; i++)
         turn(1);
-    EXPECT_TRUE(is_awake(record)) << "full fences";
+    EXPECT_TRUE(is_awake(record)) << "readers are in full-fence mode";
     EXPECT_EQ(reader_idle_candidates(record->leaf), 0u);
 }
 
-/* The fence of one attempt was refused, and threads are leaving: the next attempt settles it. */
-TEST_F(Doze, WhoWasToLeaveIsAwakeWhereNoFenceFollowed)
+/* The candidate is proposed twice, as after a refused fence, and settled without a fence. */
+TEST_F(GpIdle, CandidateStaysScannedWithoutAFence)
 {
     reader_record *record = world_.craft(0);
     turn(1);
@@ -133,7 +132,7 @@ TEST_F(Doze, WhoWasToLeaveIsAwakeWhereNoFenceFollowed)
     lock_release(&normal_->gp_lock);
 }
 
-TEST_F(Doze, ATaskOnItsListKeepsAThreadAwakeUntilItIsPromoted)
+TEST_F(GpIdle, TaskOnItsListKeepsAThreadScannedUntilPromotion)
 {
     reader_record *record = world_.craft(0);
     struct rcu_task task = {};
@@ -143,7 +142,7 @@ TEST_F(Doze, ATaskOnItsListKeepsAThreadAwakeUntilItIsPromoted)
     gp_begin(gp_, GP_NORMAL, 1);
     gp_idle_propose(gp_, 1);
     gp_idle_settle(gp_, true);
-    EXPECT_TRUE(is_awake(record)) << "or the other machine would find nobody";
+    EXPECT_TRUE(is_awake(record)) << "the other kind must also find the task";
     EXPECT_FALSE(gp_nobody_reads(gp_));
     gp_scan(gp_, GP_NORMAL);
     EXPECT_EQ(parked_on_leaf(record->leaf), 1u);
@@ -158,7 +157,7 @@ TEST_F(Doze, ATaskOnItsListKeepsAThreadAwakeUntilItIsPromoted)
     EXPECT_TRUE(gp_nobody_reads(gp_));
 }
 
-TEST_F(Doze, AForksChildHasNobodyLeaving)
+TEST_F(GpIdle, ForksChildHasNoCandidates)
 {
     reader_record *record = world_.craft(0), *other = world_.craft(0);
     turn(1);
@@ -176,13 +175,13 @@ TEST_F(Doze, AForksChildHasNobodyLeaving)
     EXPECT_FALSE(is_awake(record));
 }
 
-/* Whoever turns is behind what it has unlinked itself. */
-TEST_F(Doze, NoFenceIsNeededOfTheThreadThatTurns)
+/* The thread that advances needs no fence for its own section state. */
+TEST_F(GpIdle, AdvancingThreadNeedsNoFence)
 {
     std::thread([&] {
         reader_record *self = reader_slot_take(world_.registry());
         test::publish(world_.registry(), self, &rtrcu_self);
-        EXPECT_FALSE(gp_needs_fence(gp_)) << "nobody else is awake";
+        EXPECT_FALSE(gp_needs_fence(gp_)) << "no other thread is scanned";
         reader_record *online = world_.craft(RTRCU_QSBR_ONLINE);
         rtrcu_store_relaxed(&online->leaf->quiescent, reader_bit(online));
         EXPECT_FALSE(gp_needs_fence(gp_));
@@ -192,8 +191,8 @@ TEST_F(Doze, NoFenceIsNeededOfTheThreadThatTurns)
     }).join();
 }
 
-/* Slots are numbered leaf by leaf: who has the same number elsewhere is somebody else. */
-TEST_F(Doze, AFenceIsNeededOfWhoHasTheSameSlotInAnotherLeaf)
+/* Slots are numbered per leaf: the same slot of another leaf belongs to another thread. */
+TEST_F(GpIdle, ThreadWithTheSameSlotInAnotherLeafNeedsAFence)
 {
     std::thread([&] {
         reader_record *self = reader_slot_take(world_.registry());
@@ -208,7 +207,7 @@ TEST_F(Doze, AFenceIsNeededOfWhoHasTheSameSlotInAnotherLeaf)
         ASSERT_NE(other->leaf, self->leaf);
         EXPECT_TRUE(gp_needs_fence(gp_));
         world_.withdraw(other);
-        EXPECT_FALSE(gp_needs_fence(gp_)) << "nobody else is awake";
+        EXPECT_FALSE(gp_needs_fence(gp_)) << "no other thread is scanned";
         world_.withdraw(self);
     }).join();
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A node's word: every transition from every state, against the table of gp/node.h.
- */
+/* Tests of a node's word: every transition from every state, compared with the table of gp/node.h. */
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
@@ -22,7 +21,7 @@ class Node : public testing::TestWithParam<gp_kind>
         gp_word word = gp_node_word(&node_, GetParam());
         bool children = gp_word_children(word), parked = word.bits & GP_NODE_PARKED;
         EXPECT_EQ(gp_word_is_pending(word), children || parked);
-        return children ? parked ? "BOTH" : "OWING" : parked ? "PARKED" : "CLEAR";
+        return children ? parked ? "BOTH" : "HOLDOUTS" : parked ? "PARKED" : "CLEAR";
     }
     void become(uint32_t children, bool parked, gp_stamp stamp = now)
     {
@@ -31,15 +30,14 @@ class Node : public testing::TestWithParam<gp_kind>
     }
 };
 
-/* With every check on the number wraps before long: it begins where it is said to. */
-TEST_P(Node, TheFirstNumberIsTheOneThatIsTold)
+TEST_P(Node, FirstSequenceNumberIsSeqFirst)
 {
     test::World world;
     EXPECT_EQ(gp_seq(world.gp(), GetParam()), SEQ_FIRST);
     EXPECT_EQ(gp_needed(world.gp(), GetParam()), SEQ_FIRST);
 }
 
-TEST_P(Node, TransitionsAreThoseOfTheTable)
+TEST_P(Node, TransitionsFollowTheTable)
 {
     test::Transitions table("src/gp/node.h", "before");
     for (uint32_t children : {UINT32_C(0), bits[0], bits[0] | bits[1]}) {
@@ -75,7 +73,7 @@ TEST_P(Node, TransitionsAreThoseOfTheTable)
     table.all_seen();
 }
 
-TEST_P(Node, WhatComesLateChangesNothing)
+TEST_P(Node, LateReportChangesNothing)
 {
     become(bits[0], true);
     uint64_t word = node_.word[GetParam()];
@@ -84,27 +82,27 @@ TEST_P(Node, WhatComesLateChangesNothing)
     EXPECT_EQ(node_.word[GetParam()], word);
 }
 
-TEST_P(Node, AReportTwiceSaysTheSame)
+TEST_P(Node, RepeatedReportReturnsTheSame)
 {
     become(bits[0] | bits[1], false);
     EXPECT_FALSE(gp_node_report(&node_, GetParam(), now, bits[0]));
     EXPECT_FALSE(gp_node_report(&node_, GetParam(), now, bits[0]));
     EXPECT_TRUE(gp_node_report(&node_, GetParam(), now, bits[1]));
-    EXPECT_TRUE(gp_node_report(&node_, GetParam(), now, bits[0])) << "whoever made it owe nothing";
+    EXPECT_TRUE(gp_node_report(&node_, GetParam(), now, bits[0])) << "any report returns true once the node is clear";
     EXPECT_TRUE(gp_node_unpark(&node_, GetParam(), now));
 }
 
-TEST_P(Node, TheOtherKindsWordIsApart)
+TEST_P(Node, OtherKindsWordIsUnchanged)
 {
     gp_kind other = GetParam() == GP_NORMAL ? GP_EXPEDITED : GP_NORMAL;
     become(bits[1], true);
     EXPECT_EQ(node_.word[other], 0u);
 }
 
-TEST_P(Node, MistakesAreFound)
+TEST_P(Node, MisuseBreaksInvariants)
 {
     if (!CHECK_DEBUG)
-        GTEST_SKIP() << "a debug build checks it";
+        GTEST_SKIP() << "only debug builds check";
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     become(bits[0], false);
     EXPECT_DEATH(gp_node_begin(&node_, GetParam(), now, 0, false), "INV-GP4");

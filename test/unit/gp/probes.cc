@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Trace points of grace periods.
- */
+/* Test of the trace points of grace periods. */
 #include <gtest/gtest.h>
 
 #include "../../support/probes.h"
 
-TEST(GpProbes, AreThere)
+TEST(GpProbes, Exist)
 {
     EXPECT_EQ(test::missing_probes({"gp_begin", "gp_scan", "gp_ask", "gp_end", "gp_alone"}),
               std::vector<std::string>{});

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Turns of the readers without a record that the other kind's crank begins between two polls.
- */
+/* Test of phases of readers without a record, several of which begin between two polls. */
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
@@ -8,8 +7,8 @@
 namespace
 {
 
-/* Whoever counts only the turn behind which it happens to look waits for as long as readers follow each other. */
-TEST(GpTurns, SeveralThatBeganBetweenTwoPollsSayThatBothGroupsWereEmpty)
+/* A poll that checked only the current phase would wait as long as new readers keep arriving. */
+TEST(GpPhases, PhaseChangesBetweenPollsShowBothGroupsEmpty)
 {
     test::World world;
     reader_registry *registry = world.registry();
@@ -26,7 +25,7 @@ TEST(GpTurns, SeveralThatBeganBetweenTwoPollsSayThatBothGroupsWereEmpty)
     }
     EXPECT_EQ(reader_anonymous_phase(registry), 4u);
     stepper.poll(true);
-    EXPECT_TRUE(stepper.is_clear()) << "each group was empty behind the begin";
+    EXPECT_TRUE(stepper.is_clear()) << "each phase was empty once since the grace period began";
     for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_ODD})
         (void)reader_anonymous_leave(registry, group);
     stepper.poll(true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The blocked experiment: what goes to its child and back, rows, verdicts that can fail, the time of its phases.
+// Tests of `rtrcu blocked`: requests and results as text, its plan, its rows, and its verdicts.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ static LockUse use(uint64_t acquisitions, double hold_ns, double hold_ns_max, do
     return {acquisitions, hold_ns, hold_ns_max, wait_ns, wait_ns, {acquisitions}};
 }
 
-// A run at `rate` iterations a second with so many acquisitions of the lock by readers in each of its phases.
+// A run at `rate` iterations a second, with the given numbers of lock acquisitions by readers in its two phases.
 static RunResult run_of(uint64_t rate, uint64_t acquisitions, uint64_t acquisitions_without_gp)
 {
     RunResult run;
@@ -38,7 +38,7 @@ static RunResult run_of(uint64_t rate, uint64_t acquisitions, uint64_t acquisiti
     return run;
 }
 
-// A plan in which everything is as it should be; tests then spoil one thing.
+// A plan with results for which every verdict is `held`; a test then changes values.
 static Plan good_plan()
 {
     RunRequest request = usual_request();
@@ -48,7 +48,7 @@ static Plan good_plan()
         const bool percpu = are_per_cpu(cell.lists);
         const uint64_t rate = percpu ? 1'500'000 : cell.lists == Lists::none ? 5'000'000 : 1'000'000;
         RunResult run = run_of(rate, percpu ? 1'000 : 2'000'000, percpu ? 100 : 2'000'000);
-        if (percpu) // a tenth of the others' mean hold time per acquisition
+        if (percpu) // mean hold time of all holders: 10 ns, against 100 ns with other kinds of lists
             run.metered.readers.hold_ns = 10 * static_cast<double>(run.metered.readers.acquisitions) - 1000;
         cell.runs.assign(5, run);
     }
@@ -75,7 +75,7 @@ static Cell &cell_of(Plan &plan, Lists lists)
     return const_cast<Cell &>(*find_cell(plan, lists));
 }
 
-TEST(BlockedExchange, RequestsAndResultsSurviveTheirText)
+TEST(BlockedExchange, RequestAndResultAreUnchangedByConversionToText)
 {
     RunRequest request = usual_request();
     request.lists = Lists::node_spin;
@@ -93,7 +93,7 @@ TEST(BlockedExchange, RequestsAndResultsSurviveTheirText)
     EXPECT_EQ(result.gp_latency_ns, run.gp_latency_ns);
 }
 
-TEST(BlockedPlan, HasTheContractsShape)
+TEST(BlockedPlan, HasTheSizesThatDocumentationPromises)
 {
     const Plan plan = make_plan(100, 0, usual_request());
     EXPECT_EQ(plan.request.readers, 64u);
@@ -106,7 +106,7 @@ TEST(BlockedPlan, HasTheContractsShape)
     EXPECT_EQ(plan.crowds.back().request.tasks, 100'000u);
 }
 
-TEST(BlockedPlan, SecondsAreShared)
+TEST(BlockedPlan, SecondsOptionSetsTheTotalTimeOfAllRuns)
 {
     const Plan usual = make_plan(10, 0, usual_request());
     const Plan longer = make_plan(10, 60, usual_request());
@@ -116,7 +116,7 @@ TEST(BlockedPlan, SecondsAreShared)
     EXPECT_GT(shortest.request.throughput_ns, 0);
 }
 
-TEST(BlockedRows, TheContractsKeysAreThere)
+TEST(BlockedRows, RowHasTheDocumentedKeys)
 {
     Json found;
     for (const ListsRow &row : lists_rows(good_plan()))
@@ -132,36 +132,38 @@ TEST(BlockedRows, TheContractsKeysAreThere)
     EXPECT_EQ(found.at("gp_latency_us_p99"), 2000);
 }
 
-TEST(BlockedRows, FiguresComeFromTheirPhases)
+TEST(BlockedRows, EachFigureIsTakenFromItsPhase)
 {
     Plan plan = good_plan();
     Cell &cell = cell_of(plan, Lists::percpu);
     cell.runs.assign(2, run_of(1'500'000, 1'000, 100));
     cell.runs[1].throughput.iterations = 1'700'000;
     const ListsRow row = make_row(cell, 2, 2);
-    EXPECT_NEAR(*row.lock_hold_ns_per_iteration, (1'000 * 100 + 1'000) / 1.5e6, 1e-9) << "of all holders";
+    EXPECT_NEAR(*row.lock_hold_ns_per_iteration, (1'000 * 100 + 1'000) / 1.5e6, 1e-9)
+        << "holds by readers and by other threads are summed";
     EXPECT_NEAR(*row.promotions_per_acquisition, 100 / 1010.0, 1e-9);
     EXPECT_DOUBLE_EQ(*row.iterations_per_s_mean, 1'600'000);
     EXPECT_NEAR(*row.iterations_per_s_stddev, 141'421, 1);
     EXPECT_DOUBLE_EQ(*row.preempted_pct, 50);
-    EXPECT_NEAR(*row.lock_acquisitions_per_iteration, 100 / 1.5e6, 1e-9) << "of the phase without grace periods";
+    EXPECT_NEAR(*row.lock_acquisitions_per_iteration, 100 / 1.5e6, 1e-9)
+        << "taken from the phase without grace periods";
     EXPECT_DOUBLE_EQ(*row.reader_hold_us_mean, 0.1);
     EXPECT_DOUBLE_EQ(*row.lock_hold_us_max, 5000);
     EXPECT_DOUBLE_EQ(*row.promotion_ns, 30);
     EXPECT_NEAR(*row.reader_lock_pct, 100 * (1'000 * 100 + 4e8) / 2e9, 1e-6);
 }
 
-TEST(BlockedRows, AFewSamplesGiveNoTail)
+TEST(BlockedRows, OneRunGivesNoTailAndNoStandardDeviation)
 {
     Plan plan = good_plan();
     Cell &cell = cell_of(plan, Lists::node);
     EXPECT_TRUE(make_row(cell, 2, 2).gp_latency_us_p99);
     cell.runs.resize(1);
     EXPECT_FALSE(make_row(cell, 2, 2).gp_latency_us_p99);
-    EXPECT_FALSE(make_row(cell, 2, 2).iterations_per_s_stddev) << "one run spreads nowhere";
+    EXPECT_FALSE(make_row(cell, 2, 2).iterations_per_s_stddev) << "one run has no standard deviation";
 }
 
-TEST(BlockedRows, TheDocumentsFiguresStandUnderItsNamesAboveOurs)
+TEST(BlockedRows, PublishedFiguresStandAboveMeasuredOnes)
 {
     choose_table_width(0);
     const Plan plan = good_plan();
@@ -177,13 +179,13 @@ TEST(BlockedRows, TheDocumentsFiguresStandUnderItsNamesAboveOurs)
     EXPECT_LT(rates.find("RFC 2026: Optimized"), rates.find("\nnode-spin ")) << rates;
 }
 
-TEST(BlockedChecks, HoldWhereEverythingIsAsItShouldBe)
+TEST(BlockedChecks, AllHoldForAGoodPlan)
 {
     for (const Verdict &verdict : judge(good_plan(), true))
         EXPECT_EQ(verdict.outcome, Outcome::held) << verdict.claim << ": " << verdict.figures;
 }
 
-TEST(BlockedChecks, QuickRunsJudgeCountsOnly)
+TEST(BlockedChecks, QuickRunJudgesCountsAndNotTimes)
 {
     Plan plan = good_plan();
     for (RunResult &run : cell_of(plan, Lists::percpu).runs)
@@ -192,7 +194,7 @@ TEST(BlockedChecks, QuickRunsJudgeCountsOnly)
     EXPECT_EQ(outcome_of(plan, "percpu: at most 0.01", false), Outcome::held);
 }
 
-TEST(BlockedChecks, EachTimeBarFails)
+TEST(BlockedChecks, TimeBeyondItsBarFailsItsCheck)
 {
     Plan plan = good_plan();
     for (RunResult &run : cell_of(plan, Lists::percpu).runs)
@@ -204,7 +206,8 @@ TEST(BlockedChecks, EachTimeBarFails)
     EXPECT_EQ(outcome_of(plan, "a hundredth of node-spin's"), Outcome::failed);
     for (RunResult &run : cell_of(plan, Lists::percpu).runs)
         run.without_gp.readers.wait_ns = &run == &cell_of(plan, Lists::percpu).runs[0] ? 5e8 : 0;
-    EXPECT_EQ(outcome_of(plan, "a hundredth of node-spin's"), Outcome::not_judged) << "one run has all of it";
+    EXPECT_EQ(outcome_of(plan, "a hundredth of node-spin's"), Outcome::not_judged)
+        << "one run has the whole wait time, so the interval is wide";
     plan = good_plan();
     for (RunResult &run : cell_of(plan, Lists::node_spin).runs)
         run.metered.readers.hold_ns_max = 4'000;
@@ -213,10 +216,11 @@ TEST(BlockedChecks, EachTimeBarFails)
     plan.crowds.back().result.begin_ns *= 2;
     EXPECT_EQ(outcome_of(plan, "promotion alone"), Outcome::failed);
     plan.crowds.back().result.spread_ns = 1e6;
-    EXPECT_EQ(outcome_of(plan, "promotion alone"), Outcome::not_judged) << "the repetitions differ by more";
+    EXPECT_EQ(outcome_of(plan, "promotion alone"), Outcome::not_judged)
+        << "the spread of the repetitions is larger than the difference";
 }
 
-TEST(BlockedChecks, TheDocumentsGainIsReportedAndFailsNothing)
+TEST(BlockedChecks, MissedPublishedGainIsNotAFailure)
 {
     Plan plan = good_plan();
     for (RunResult &run : cell_of(plan, Lists::percpu_spin).runs)
@@ -225,17 +229,17 @@ TEST(BlockedChecks, TheDocumentsGainIsReportedAndFailsNothing)
     EXPECT_FALSE(any_failed(judge(plan, true)));
 }
 
-TEST(BlockedChecks, AGainInsideTheSpreadIsNotReproduced)
+TEST(BlockedChecks, GainIsJudgedAgainstItsSpreadOverFiveRuns)
 {
     const char *const claim = "preemption, percpu has at least 46 %";
     Plan plan = good_plan();
     std::vector<RunResult> &runs = cell_of(plan, Lists::node_spin).runs;
     for (std::size_t i = 0; i < runs.size(); i++)
         runs[i].throughput.iterations = i < 2 ? 2'000'000 : 500'000;
-    EXPECT_EQ(outcome_of(plan, claim), Outcome::not_reproduced) << "0.75 to 3 times";
+    EXPECT_EQ(outcome_of(plan, claim), Outcome::not_reproduced) << "the ratio varies from 0.75 to 3";
     for (std::size_t i = 0; i < runs.size(); i++)
         runs[i].throughput.iterations = i < 2 ? 1'200'000 : 500'000;
-    EXPECT_EQ(outcome_of(plan, claim), Outcome::not_judged) << "1.25 to 3 times";
+    EXPECT_EQ(outcome_of(plan, claim), Outcome::not_judged) << "the ratio varies from 1.25 to 3";
     runs.resize(4);
     EXPECT_EQ(outcome_of(plan, claim), Outcome::not_judged) << "too few runs";
     std::size_t named = 0; // the two gains over node-spin, four hold times, the readers' time in the lock
@@ -244,7 +248,7 @@ TEST(BlockedChecks, AGainInsideTheSpreadIsNotReproduced)
     EXPECT_EQ(named, 7u);
 }
 
-TEST(BlockedChecks, OursIsComparedWithTheDocumentsLists)
+TEST(BlockedChecks, PercpuIsComparedWithPercpuSpin)
 {
     const char *const claim = "keeps at least 90 % of percpu-spin's";
     Plan plan = good_plan();
@@ -261,31 +265,31 @@ TEST(BlockedChecks, HoldTimeIsJudgedForEachIteration)
     Plan plan = good_plan();
     for (Lists lists : {Lists::percpu_spin, Lists::percpu})
         for (RunResult &run : cell_of(plan, lists).runs)
-            run.metered.others.hold_ns = 1.5e6 * 21; // an iteration of node-spin has 200 ns
+            run.metered.others.hold_ns = 1.5e6 * 21; // an iteration of node-spin takes 200 ns
     EXPECT_EQ(outcome_of(plan, "an iteration of percpu holds"), Outcome::failed);
     EXPECT_EQ(outcome_of(plan, "an iteration of percpu-spin holds"), Outcome::not_reproduced);
     EXPECT_EQ(outcome_of(plan, "acquisition of percpu is a tenth"), Outcome::not_reproduced);
     EXPECT_EQ(outcome_of(plan, "acquisition of percpu-spin is a tenth"), Outcome::not_reproduced);
     std::vector<RunResult> &runs = cell_of(plan, Lists::percpu).runs;
-    for (std::size_t i = 0; i < runs.size(); i++) // one run has all of it: it may be in the draw or not
+    for (std::size_t i = 0; i < runs.size(); i++) // one run has the whole hold time, so the interval is wide
         runs[i].metered.others.hold_ns = i == 0 ? 5 * 1.5e6 * 21 : 0;
     EXPECT_EQ(outcome_of(plan, "an iteration of percpu holds"), Outcome::not_judged);
 }
 
-TEST(BlockedRows, ARisingMeanIsExplainedByRarePromotionsOnlyWhereTheyAreRare)
+TEST(BlockedRows, RisingMeanHoldTimeIsExplainedByRareAcquisitions)
 {
     Plan plan = good_plan();
     const auto why = [&plan] {
         const std::vector<ListsRow> rows = lists_rows(plan);
         return why_mean_hold_rises(*find_row(rows, Lists::node_spin), *find_row(rows, Lists::percpu));
     };
-    EXPECT_EQ(why(), "") << "it falls";
+    EXPECT_EQ(why(), "") << "the mean falls, so there is nothing to explain";
     for (RunResult &run : cell_of(plan, Lists::percpu).runs)
         run.metered.others.hold_ns = 1e6;
     EXPECT_NE(why().find("acquisitions became rare"), std::string::npos) << why();
     for (RunResult &run : cell_of(plan, Lists::percpu).runs)
         run.metered.others.hold_ns = 1e9;
-    EXPECT_NE(why().find("did not become rare"), std::string::npos) << "an iteration holds it for longer";
+    EXPECT_NE(why().find("did not become rare"), std::string::npos) << "the hold time per iteration is longer";
     for (RunResult &run : cell_of(plan, Lists::percpu).runs)
         run.metered.others.hold_ns = 1e6;
     for (RunResult &run : cell_of(plan, Lists::percpu).runs)
@@ -298,7 +302,7 @@ TEST(BlockedRows, ARisingMeanIsExplainedByRarePromotionsOnlyWhereTheyAreRare)
     EXPECT_NE(why().find("did not become rare"), std::string::npos) << why();
 }
 
-TEST(BlockedChecks, EachCountFails)
+TEST(BlockedChecks, CountBeyondItsBarFailsItsCheck)
 {
     Plan plan = good_plan();
     for (Lists lists : {Lists::percpu, Lists::percpu_spin}) {

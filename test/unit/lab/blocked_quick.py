@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Runs `rtrcu blocked --quick` and looks at what it leaves: exit code, time, and the keys of its rows.
+"""Runs `rtrcu blocked --quick` and checks its exit code, its time, and the keys of its rows.
 
-usage: blocked_quick.py PROGRAM DIRECTORY.  Exit 0 all is there, 1 something is missing, 2 this machine permits no run.
+usage: blocked_quick.py PROGRAM DIRECTORY.  Exit 0: all present, 1: something is missing, 2: this machine permits no
+run.
 """
 import json
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The callback meter counts callbacks by thread, and those that began after a due time.
+// Tests of the callback meter, which counts a loop's callbacks and those that began after a due time.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -20,7 +20,7 @@ static void wait_until(int64_t ns)
         ;
 }
 
-TEST(CallbackMeter, CountsByThread)
+TEST(CallbackMeter, CountsCallbacksOfTheLoopSeparately)
 {
     CallbackMeter meter;
     run(meter, 5);
@@ -32,7 +32,7 @@ TEST(CallbackMeter, CountsByThread)
     EXPECT_EQ(meter.invoked_on_loop(), 3u);
 }
 
-TEST(CallbackMeter, ABatchThatEndsInTimeIsNotLate)
+TEST(CallbackMeter, BatchBeforeTheDueTimeIsNotLate)
 {
     CallbackMeter meter;
     meter.attach_loop();
@@ -46,9 +46,9 @@ TEST(CallbackMeter, ABatchThatEndsInTimeIsNotLate)
     EXPECT_EQ(batch.late_ns, 0);
 }
 
-TEST(CallbackMeter, LateCallbacksAreCountedNeverTooFew)
+TEST(CallbackMeter, CountsAtLeastTheLateCallbacks)
 {
-    // Tried again where the machine was so busy that the callbacks meant to be in time were late.
+    // On a busy machine the first 50 callbacks may be late; then the test tries again.
     for (int attempt = 0; attempt < 100; attempt++) {
         CallbackMeter meter;
         meter.attach_loop();
@@ -73,15 +73,15 @@ TEST(CallbackMeter, LateCallbacksAreCountedNeverTooFew)
     FAIL() << "fifty callbacks never ran within 10 ms";
 }
 
-TEST(CallbackMeter, ABatchThatEndedBeforeTheDueTimeIsNotLateHoweverLongTheCallTook)
+TEST(CallbackMeter, BatchBeforeTheDueTimeIsNotLateInALongCall)
 {
-    // Tried again where the machine was so busy that the callbacks themselves were late.
+    // On a busy machine the callbacks may be late; then the test tries again.
     for (int attempt = 0; attempt < 100; attempt++) {
         CallbackMeter meter;
         meter.attach_loop();
         int64_t due = now_ns() + 10'000'000;
         meter.begin_call(due, false);
-        run(meter, 5); // the last is stamped, being the first of four
+        run(meter, 5); // the last one is stamped, as the first of the next four
         bool in_time = now_ns() < due;
         wait_until(due + 1'000'000); // more than the rates of both clocks may differ by in 10 ms
         BatchRecord batch = meter.end_call(due);
@@ -96,7 +96,7 @@ TEST(CallbackMeter, ABatchThatEndedBeforeTheDueTimeIsNotLateHoweverLongTheCallTo
     FAIL() << "five callbacks never ran within 10 ms";
 }
 
-TEST(CallbackMeter, AllOfABatchThatBeginsAfterTheDueTimeIsLate)
+TEST(CallbackMeter, BatchThatBeginsAfterTheDueTimeIsEntirelyLate)
 {
     CallbackMeter meter;
     meter.attach_loop();
@@ -106,5 +106,5 @@ TEST(CallbackMeter, AllOfABatchThatBeginsAfterTheDueTimeIsLate)
     BatchRecord batch = meter.end_call(due);
     meter.detach_loop();
     EXPECT_EQ(batch.late_callbacks, 10u);
-    EXPECT_LT(batch.late_ns, 5'000'000) << "counted from the begin of the batch, not from the due time";
+    EXPECT_LT(batch.late_ns, 5'000'000) << "late_ns begins with the batch, not at the due time";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Adding up the results of torture runs.
+// Tests of the summary of several torture runs.
 #include "report/campaign.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ lab::Json document(const lab::Json &rows)
     return {{"experiment", "torture"}, {"rows", rows}};
 }
 
-TEST(Campaign, AddsUpAndNamesWhatFailed)
+TEST(Campaign, AddsRowsAndNamesFailedChecks)
 {
     lab::Campaign campaign;
     std::string error;
@@ -37,7 +37,7 @@ TEST(Campaign, AddsUpAndNamesWhatFailed)
     EXPECT_NE(lab::campaign_text(campaign).find("failed: TREE01, seed 7 (b)"), std::string::npos);
 }
 
-TEST(Campaign, RefusesWhatIsNoResultAndAddsNothing)
+TEST(Campaign, RefusedFileAddsNoRows)
 {
     lab::Campaign campaign;
     std::string error;

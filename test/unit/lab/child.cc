@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Work in a child process: its results, its errors and its bounds reach the parent.
+// Tests of work in a child process: the parent receives its results and errors, and learns of exceeded limits.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -15,7 +15,7 @@ using namespace lab;
 
 constexpr int64_t long_enough_ns = 20'000'000'000;
 
-TEST(Child, ResultsAreShared)
+TEST(Child, SharedValueReturnsTheChildsResult)
 {
     SharedValue<int> value;
     std::string error;
@@ -24,21 +24,21 @@ TEST(Child, ResultsAreShared)
     EXPECT_TRUE(error.empty());
 }
 
-TEST(Child, AnExceptionsTextComesBack)
+TEST(Child, ReturnsAnExceptionsText)
 {
     std::string error;
     EXPECT_FALSE(run_in_child([] { throw std::runtime_error("what went wrong"); }, long_enough_ns, error));
     EXPECT_EQ(error, "what went wrong");
 }
 
-TEST(Child, ASignalIsNamed)
+TEST(Child, SignalThatEndsTheChildIsNamed)
 {
     std::string error;
     EXPECT_FALSE(run_in_child([] { raise(SIGKILL); }, long_enough_ns, error));
     EXPECT_NE(error.find("signal 9"), std::string::npos) << error;
 }
 
-TEST(Child, WhoeverHangsIsKilled)
+TEST(Child, HangingChildIsKilled)
 {
     std::string error;
     const int64_t begin = now_ns();
@@ -52,7 +52,7 @@ TEST(Child, WhoeverHangsIsKilled)
     EXPECT_LT(now_ns() - begin, long_enough_ns);
 }
 
-TEST(Child, AProgramsOutputComesBack)
+TEST(Child, ReturnsAProgramsOutput)
 {
     std::string output, error;
     EXPECT_TRUE(run_program({"/bin/sh", "-c", "echo one; echo two"}, long_enough_ns, output, error)) << error;
@@ -60,7 +60,7 @@ TEST(Child, AProgramsOutputComesBack)
     EXPECT_TRUE(error.empty());
 }
 
-TEST(Child, AProgramThatFailsIsNamedAndItsOutputKept)
+TEST(Child, FailedProgramReturnsItsStatusAndOutput)
 {
     std::string output, error;
     EXPECT_FALSE(run_program({"/bin/sh", "-c", "echo why; exit 3"}, long_enough_ns, output, error));
@@ -70,7 +70,7 @@ TEST(Child, AProgramThatFailsIsNamedAndItsOutputKept)
     EXPECT_NE(error.find("status 127"), std::string::npos) << error;
 }
 
-TEST(Child, AProgramThatHangsIsKilled)
+TEST(Child, HangingProgramIsKilled)
 {
     std::string output, error;
     EXPECT_FALSE(run_program({"/bin/sleep", "1000"}, 100'000'000, output, error));

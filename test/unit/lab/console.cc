@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The console beside a flood: its process, rows, verdicts that rows can make fail, and a producer that is pushed back.
+// Tests of the console beside a flood of callbacks: its process, rows and verdicts, and a producer under backpressure.
 #include <gtest/gtest.h>
 
 #include "latency/console_rows.h"
@@ -34,7 +34,7 @@ Outcome outcome_for(const ConsoleRow &row, const char *claim)
     return outcome_of(judge_console({row}, true), claim);
 }
 
-// A back-end with room for two, until it is emptied.
+// A back-end that accepts two objects, until a test resets `waiting`.
 unsigned waiting = 0;
 const Peer small_peer = {
     .name = "small",
@@ -62,14 +62,14 @@ TEST(Console, AnswersUntilItIsStopped)
     EXPECT_GE(result.longest_ns, result.responses_ns[0]);
 }
 
-TEST(Console, AStallOfOursFailsAndAShortOneHolds)
+TEST(Console, DaemonMayDelayTheConsoleBrieflyOnly)
 {
     EXPECT_EQ(outcome_for(row_of("daemon", 40, 65'536), answers), Outcome::held);
     EXPECT_EQ(outcome_for(row_of("daemon", 101, 65'536), answers), Outcome::failed);
     EXPECT_EQ(outcome_of(judge_console({row_of("daemon", 101, 65'536)}, false), answers), Outcome::not_judged);
 }
 
-TEST(Console, NothingIsJudgedOnAMachineThatIsBusyWithOtherWork)
+TEST(Console, NoVerdictOnABusyMachine)
 {
     const ConsoleRow row = row_of("daemon", 101, 65'536);
     ConsoleRow floor = row_of("none", 5, 0);
@@ -79,38 +79,39 @@ TEST(Console, NothingIsJudgedOnAMachineThatIsBusyWithOtherWork)
     EXPECT_EQ(outcome_of(judge_console({floor, row}, true), answers), Outcome::failed);
 }
 
-TEST(Console, AnAnswerThatTheEndCutOffHoldsNothing)
+TEST(Console, AnswerCutOffByTheEndCountsOnlyIfAlreadyTooLate)
 {
     ConsoleRow row = row_of("daemon", 40, 65'536);
     row.longest_cut = true;
     EXPECT_EQ(outcome_for(row, answers), Outcome::not_judged);
     row.longest_ms = 1'200;
-    EXPECT_EQ(outcome_for(row, answers), Outcome::failed) << "it had passed the bar when it was cut off";
+    EXPECT_EQ(outcome_for(row, answers), Outcome::failed) << "the answer was later than the limit when the run ended";
 }
 
-TEST(Console, StockThatDoesNotStallIsNotReproduced)
+TEST(Console, UnboundedPolicyWithoutAStallIsNotReproduced)
 {
     EXPECT_EQ(outcome_for(row_of("unbounded", 950, 2'000'000), stalls), Outcome::held);
     EXPECT_EQ(outcome_for(row_of("unbounded", 100, 2'000'000), stalls), Outcome::not_reproduced);
 }
 
-TEST(Console, ABacklogBeyondTheLimitFailsAlsoInAQuickRun)
+TEST(Console, BacklogBeyondItsLimitFailsAlsoInAQuickRun)
 {
     EXPECT_EQ(outcome_of(judge_console({row_of("inline", 40, 65'537)}, false), bounded), Outcome::failed);
     EXPECT_EQ(outcome_of(judge_console({row_of("inline", 40, 65'536)}, false), bounded), Outcome::held);
     ConsoleRow growing = row_of("inline", 40, 60'000);
     growing.backlog_cut = true;
-    EXPECT_EQ(outcome_for(growing, bounded), Outcome::not_judged) << "below the limit, and growing at the end";
+    EXPECT_EQ(outcome_for(growing, bounded), Outcome::not_judged)
+        << "below the limit, but still growing when the run ended";
 }
 
-TEST(Console, ARowCountsPacketsThatWereServedAndDropped)
+TEST(Console, RowCountsServedAndDroppedPackets)
 {
     VariantRecord record(10, 10);
     Totals &sum = record.sum();
     sum.wall_ns = 2'000'000'000;
-    sum.operations = 6'000; // taken, of them 1,000 pushed back
+    sum.operations = 6'000; // 5,000 served and 1,000 dropped
     sum.dropped = 1'000;
-    sum.work_events_lost = 40; // of 100 each
+    sum.work_events_lost = 40; // of 100 packets each
     sum.backlog_limit = 65'536;
     const Variant variant{"console", find_policy("daemon"), 0, true, 0, Part::console};
     const ConsoleRow row = make_console_row(variant, record, {{{1'000'000, 3'000'000}, 9'000'000, true}}, 100);
@@ -123,7 +124,7 @@ TEST(Console, ARowCountsPacketsThatWereServedAndDropped)
     EXPECT_EQ(row.answers, 2);
 }
 
-TEST(Reclaimer, ARefusedObjectIsKeptAndOfferedAgain)
+TEST(Reclaimer, RefusedObjectIsKeptAndRetiredLater)
 {
     waiting = 0;
     Reclaimer reclaimer(small_peer, true);
@@ -132,7 +133,7 @@ TEST(Reclaimer, ARefusedObjectIsKeptAndOfferedAgain)
         EXPECT_TRUE(reclaimer.accepts());
         reclaimer.retire(&head, [](RetiredHead *) {});
     }
-    EXPECT_EQ(reclaimer.queued(), 2u) << "the third is kept";
+    EXPECT_EQ(reclaimer.queued(), 2u) << "the third is refused, and the reclaimer keeps it";
     EXPECT_FALSE(reclaimer.accepts());
     waiting = 0;
     EXPECT_TRUE(reclaimer.accepts());

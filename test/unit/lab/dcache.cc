@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The dentry cache and the dbench replay over it, against a plain model of a file system.
+// Tests of the dentry cache, compared with a set of paths, and of the dbench replay on it.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +14,7 @@
 
 using namespace lab;
 
-// Nothing reads but the test, so what is retired is freed by the floor's back-end at the end.
+// Only the test reads, so the back-end `none` frees the retired entries at the end.
 class DcacheTest : public testing::Test
 {
   protected:
@@ -35,7 +35,7 @@ class DcacheTest : public testing::Test
     Dcache dcache{1000, reclaimer};
 };
 
-TEST_F(DcacheTest, FindsWhatWasCreatedComponentByComponent)
+TEST_F(DcacheTest, WalkFindsEachComponentOfACreatedPath)
 {
     EXPECT_TRUE(create("usr", true));
     EXPECT_TRUE(create("usr/lib", true));
@@ -47,7 +47,7 @@ TEST_F(DcacheTest, FindsWhatWasCreatedComponentByComponent)
     EXPECT_EQ(dcache.size(), 3u);
 }
 
-TEST_F(DcacheTest, RefusesWhatAFileSystemWould)
+TEST_F(DcacheTest, RefusesTheOperationsThatAFileSystemRefuses)
 {
     EXPECT_FALSE(create("missing/file"));
     EXPECT_TRUE(create("d", true));
@@ -81,7 +81,7 @@ TEST_F(DcacheTest, RenameReplacesAndKeepsChildren)
     EXPECT_EQ(reclaimer.queued(), 4u); // x, the y that was replaced, deep, a
 }
 
-TEST_F(DcacheTest, RemoveTreeTakesEverythingBelow)
+TEST_F(DcacheTest, RemoveTreeRemovesTheWholeSubtree)
 {
     create("t", true);
     for (int i = 0; i < 10; i++) {
@@ -97,7 +97,7 @@ TEST_F(DcacheTest, RemoveTreeTakesEverythingBelow)
     EXPECT_EQ(dcache.remove_tree(dcache.root(), "t"), 0u);
 }
 
-TEST_F(DcacheTest, DumpReadsEveryEntryAndStopsWhenAsked)
+TEST_F(DcacheTest, DumpReadsEveryEntryUntilItIsStopped)
 {
     create("ab", true);
     create("ab/cde");
@@ -165,7 +165,7 @@ TEST_F(DcacheTest, RetiredEntriesAreFreedThroughTheCallback)
     EXPECT_EQ(callback_meter.invoked(), before + 1);
 }
 
-TEST(Dbench, ClientsLiveInDirectoriesOfTheirOwn)
+TEST(Dbench, EachClientHasItsOwnDirectory)
 {
     Loadfile loadfile;
     std::string error;
@@ -178,7 +178,7 @@ TEST(Dbench, ClientsLiveInDirectoriesOfTheirOwn)
                                loadfile, error));
     Reclaimer reclaimer(none_peer);
     Dcache dcache(100, reclaimer);
-    // Two clients: the second begins in the middle of the stream, with the files that it would have there.
+    // Two clients: the second begins in the middle of the stream, with the files that would exist there.
     DbenchDriver driver(dcache, loadfile, none_peer.section(ThreadRole::deadline_loop), 2, 1);
     EXPECT_EQ(dcache.walk(dcache.root(), "clients/client1/d"), nullptr);
     EXPECT_NE(dcache.walk(dcache.root(), "clients/client2/d/g"), nullptr);
@@ -187,11 +187,11 @@ TEST(Dbench, ClientsLiveInDirectoriesOfTheirOwn)
     EXPECT_NE(dcache.walk(dcache.root(), "clients/client2/d/g"), nullptr);
     EXPECT_TRUE(driver.apply(0, loadfile.operations[5]));
     EXPECT_EQ(dcache.walk(dcache.root(), "clients/client1"), nullptr);
-    EXPECT_FALSE(driver.apply(0, loadfile.operations[1])) << "nothing can be made in a directory that is gone";
+    EXPECT_FALSE(driver.apply(0, loadfile.operations[1])) << "a removed directory accepts no new entries";
     none_peer.between_rounds();
 }
 
-TEST(Tree, TheGeneratedOneIsLabelledAndWhole)
+TEST(Tree, GeneratedTreeIsLabelledAndComplete)
 {
     Tree tree = generate_tree(500, 3);
     EXPECT_TRUE(tree.synthetic);
@@ -204,7 +204,7 @@ TEST(Tree, TheGeneratedOneIsLabelledAndWhole)
     EXPECT_EQ(tree.path(1), std::string(tree.name(1)));
 }
 
-TEST(Tree, AnUnreadableRootSaysWhatToDo)
+TEST(Tree, UnreadableRootIsReportedWithARemedy)
 {
     Tree tree;
     std::string error;

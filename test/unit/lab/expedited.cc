@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The expedited experiment: figures of the tables, rows, verdicts that can fail, and the reader's check of what it
-// reads.
+// Tests of `rtrcu expedited`: summaries, rows, verdicts, and the readers' check of the data that they read.
 #include <csignal>
 #include <sched.h>
 #include <unistd.h>
@@ -17,10 +16,10 @@
 using namespace lab;
 using namespace lab::expedited;
 
-TEST(ExpeditedSummary, Quartiles)
+TEST(ExpeditedSummary, ComputesQuartilesOfAllSamples)
 {
     const Summary summary = summarise({{4, 1}, {}, {3, 2, 10}});
-    EXPECT_EQ(summary.experiments, 2u) << "one had no sample";
+    EXPECT_EQ(summary.experiments, 2u) << "the experiment without samples does not count";
     EXPECT_EQ(summary.count, 5u);
     EXPECT_EQ(summary.min_ns, 1);
     EXPECT_EQ(summary.q1_ns, 2);
@@ -31,7 +30,7 @@ TEST(ExpeditedSummary, Quartiles)
     EXPECT_NEAR(*summary.stddev_ns, 3.1623, 1e-4);
 }
 
-TEST(ExpeditedSummary, Ranges)
+TEST(ExpeditedSummary, ComputesRangesOverExperiments)
 {
     const Summary summary = summarise({{4, 1}, {3, 2, 10}});
     EXPECT_EQ(summary.largest_max_ns, 10);
@@ -42,7 +41,7 @@ TEST(ExpeditedSummary, Ranges)
     EXPECT_EQ(summary.range_of_min_ns, 1);
 }
 
-TEST(ExpeditedSummary, NothingGivesNothing)
+TEST(ExpeditedSummary, OfNoSamplesHasNoMaximum)
 {
     const Summary summary = summarise({{}, {}});
     EXPECT_EQ(summary.count, 0u);
@@ -51,15 +50,15 @@ TEST(ExpeditedSummary, NothingGivesNothing)
     EXPECT_FALSE(diff_pct(0, 3));
 }
 
-// The document's own differences.
-TEST(ExpeditedSummary, Difference)
+// The figures and the differences are those of the published document.
+TEST(ExpeditedSummary, DifferencesEqualThePublishedOnes)
 {
     EXPECT_NEAR(*diff_pct(372766967, 2329671), -99.38, 0.005);
     EXPECT_NEAR(*diff_pct(2746353, 151242), -94.49, 0.005);
     EXPECT_NEAR(*diff_pct(326, 447), 37.12, 0.005);
 }
 
-TEST(ExpeditedSettings, PoisonShows)
+TEST(ExpeditedSettings, ReaderDetectsPoisonedSettings)
 {
     Settings settings(7);
     EXPECT_TRUE(settings.is_whole(2));
@@ -68,7 +67,7 @@ TEST(ExpeditedSettings, PoisonShows)
     EXPECT_TRUE(settings.is_whole(0));
 }
 
-TEST(ExpeditedOutside, RunsInSessionsOfItsOwnAndEndsWithItsOwner)
+TEST(ExpeditedOutside, ProcessesHaveTheirOwnSessionsAndEndWithTheObject)
 {
     std::vector<pid_t> processes;
     {
@@ -85,7 +84,7 @@ TEST(ExpeditedOutside, RunsInSessionsOfItsOwnAndEndsWithItsOwner)
         EXPECT_EQ(kill(process, 0), -1);
 }
 
-TEST(ExpeditedPlan, TimeIsShared)
+TEST(ExpeditedPlan, CellsShareTheRequestedSeconds)
 {
     for (bool quick : {true, false}) {
         const double seconds = quick ? 12 : 120;
@@ -101,7 +100,7 @@ TEST(ExpeditedPlan, TimeIsShared)
     EXPECT_EQ(make_plan(false, 120, 2).group[0].experiments, 25u);
 }
 
-// A plan in which everything is as it should be; tests then spoil one thing.
+// A plan with results for which every verdict is `held`; a test then changes values.
 static Plan good_plan()
 {
     Plan plan = make_plan(false, 120, 2);
@@ -153,19 +152,19 @@ static std::string figures_of(const Plan &plan, const std::string &part)
     return figures_of(judge(plan, 2, true), part);
 }
 
-// The same time for each call of a cell.
+// Gives each call of a cell the same latency.
 static void set_all(Cell &cell, uint64_t ns)
 {
     cell.latency_ns.assign(5, std::vector<uint64_t>(600, ns));
 }
 
-TEST(ExpeditedChecks, HoldWhereEverythingIsAsItShouldBe)
+TEST(ExpeditedChecks, AllHoldForAGoodPlan)
 {
     for (const Verdict &verdict : judge(good_plan(), 2, true))
         EXPECT_EQ(verdict.outcome, Outcome::held) << verdict.claim << ": " << verdict.figures;
 }
 
-TEST(ExpeditedChecks, QuickRunsJudgeCountsOnly)
+TEST(ExpeditedChecks, QuickRunJudgesCountsAndNotTimes)
 {
     Plan plan = good_plan();
     set_all(cell_of(plan, Group::loaded, Call::expedited, 0, true), 9'000'000'000);
@@ -173,7 +172,7 @@ TEST(ExpeditedChecks, QuickRunsJudgeCountsOnly)
     EXPECT_EQ(outcome_of(plan, "no reader saw", false), Outcome::held);
 }
 
-TEST(ExpeditedChecks, OursBesideLoadFailsAboveItsBar)
+TEST(ExpeditedChecks, LoadedLatencyAboveItsBarFailsOnlyWithBoosting)
 {
     for (bool boost : {true, false}) {
         Plan plan = good_plan();
@@ -184,11 +183,12 @@ TEST(ExpeditedChecks, OursBesideLoadFailsAboveItsBar)
     }
 }
 
-TEST(ExpeditedChecks, ADifferenceInsideTheSpreadIsNotReproduced)
+TEST(ExpeditedChecks, DifferenceInsideTheSpreadIsNotReproduced)
 {
     Plan plan = good_plan();
     Cell &workqueue = cell_of(plan, Group::loaded, Call::expedited, 0, true, Worker::workqueue);
-    for (std::size_t i = 0; i < 5; i++) // the mean of all calls is down by 99.97 %, of three experiments by nothing
+    // kthread takes 10 µs: in three of the five experiments its mean is no lower
+    for (std::size_t i = 0; i < 5; i++)
         workqueue.latency_ns[i].assign(600, i < 3 ? 10'000 : 60'000'000);
     EXPECT_EQ(outcome_of(plan, "loaded, with boosting: the mean is"), Outcome::not_reproduced);
 }
@@ -202,7 +202,7 @@ TEST(ExpeditedChecks, TooFewExperimentsAreNotJudged)
               std::string::npos);
 }
 
-TEST(ExpeditedChecks, ACallThatWasCutOffProvesNothing)
+TEST(ExpeditedChecks, UnfinishedCallLeavesAGoodMaximumUnjudged)
 {
     Plan plan = good_plan();
     Cell &ours = cell_of(plan, Group::loaded, Call::expedited, 0, true);
@@ -212,7 +212,7 @@ TEST(ExpeditedChecks, ACallThatWasCutOffProvesNothing)
     EXPECT_EQ(outcome_of(plan, "loaded, with boosting: the maximum is"), Outcome::failed);
 }
 
-TEST(ExpeditedChecks, OursIsJudgedAgainstTheFloorWhereTheMachineIsQuiet)
+TEST(ExpeditedChecks, QuietLatencyIsJudgedAgainstTheWakeUpFloor)
 {
     Plan plan = good_plan();
     set_all(cell_of(plan, Group::worker, Call::expedited, 0, true), 21'000);
@@ -222,10 +222,10 @@ TEST(ExpeditedChecks, OursIsJudgedAgainstTheFloorWhereTheMachineIsQuiet)
     EXPECT_EQ(outcome_of(plan, "the mean is below the machine's wake-up floor"), Outcome::not_reproduced);
 }
 
-TEST(ExpeditedChecks, TheDocumentsFiguresAreReportedAndFailNothing)
+TEST(ExpeditedChecks, MissedPublishedFigureIsNotAFailure)
 {
     Plan plan = good_plan();
-    set_all(cell_of(plan, Group::worker, Call::expedited, 0, true, Worker::workqueue), 60'000); // near the floor
+    set_all(cell_of(plan, Group::worker, Call::expedited, 0, true, Worker::workqueue), 60'000); // near the lower limit
     for (const char *row : {"kthread-only against workqueue, quiet", "kthread against workqueue, quiet"})
         EXPECT_EQ(outcome_of(plan, std::string("the document's -94.49 % of the mean: ") + row),
                   Outcome::not_reproduced);
@@ -237,7 +237,7 @@ TEST(ExpeditedChecks, TheDocumentsFiguresAreReportedAndFailNothing)
               Outcome::not_reproduced);
 }
 
-TEST(ExpeditedChecks, AFigureBelowTheFloorIsExplained)
+TEST(ExpeditedChecks, PublishedFigureBelowTheFloorIsExplained)
 {
     Plan plan = good_plan();
     const auto explained = [&plan] {
@@ -246,7 +246,7 @@ TEST(ExpeditedChecks, AFigureBelowTheFloorIsExplained)
                 return verdict.figures.find("below the wake-up floor") != std::string::npos;
         return false;
     };
-    EXPECT_FALSE(explained()) << "5.5 % of 6 ms lie above the floor of 20 µs";
+    EXPECT_FALSE(explained()) << "5.5 % of 6 ms are above the floor of 20 µs";
     set_all(cell_of(plan, Group::worker, Call::expedited, 0, true, Worker::workqueue), 60'000);
     EXPECT_TRUE(explained());
 }
@@ -261,7 +261,7 @@ TEST(ExpeditedChecks, BoostingAloneHelpsWhereTheMeanFallsBeyondTheSpread)
     set_all(with, 7'000'000);
     EXPECT_EQ(outcome_of(plan, claim), Outcome::held);
     for (std::size_t i = 0; i < 5; i++)
-        with.latency_ns[i].assign(600, i < 2 ? 100'000 : 7'000'000); // the mean may be halved
+        with.latency_ns[i].assign(600, i < 2 ? 100'000 : 7'000'000); // in two of five experiments the mean is far lower
     EXPECT_EQ(outcome_of(plan, claim), Outcome::not_judged);
 }
 
@@ -280,8 +280,9 @@ TEST(ExpeditedChecks, BusyReadersFailAboveTheirBars)
     EXPECT_EQ(outcome_of(plan, "p50 is at most a tenth"), Outcome::not_reproduced);
 }
 
-// The 99th percentile of 1,000 calls and of those that were cut off, as endless or as soon over as they may have been.
-TEST(ExpeditedChecks, CallsThatWereCutOffCountAsEndlessAgainstTheTail)
+// A call that the end of the run cut off would have taken at least its time so far.  Of 1,010 samples at most 10 may be
+// above the percentile.
+TEST(ExpeditedChecks, UnfinishedCallsCanSpoilThe99thPercentile)
 {
     Plan plan = good_plan();
     Cell &cell = cell_of(plan, Group::busy, Call::expedited, 64, true);
@@ -293,7 +294,7 @@ TEST(ExpeditedChecks, CallsThatWereCutOffCountAsEndlessAgainstTheTail)
     cell.cut_off_ns.assign(11, 2'000'000);
     EXPECT_EQ(outcome_of(plan, "64 busy readers, with boosting"), Outcome::failed);
     cell.latency_ns = {std::vector<uint64_t>(900, 100'000)};
-    EXPECT_EQ(outcome_of(plan, "64 busy readers, with boosting"), Outcome::not_judged) << "too few";
+    EXPECT_EQ(outcome_of(plan, "64 busy readers, with boosting"), Outcome::not_judged) << "p99 needs 1,000 samples";
     EXPECT_NE(figures_of(plan, "64 busy readers, with boosting").find("911 samples of the 1,000 that p99 needs"),
               std::string::npos);
 }
@@ -307,10 +308,10 @@ TEST(ExpeditedChecks, ThroughputIsJudgedOutsideTheSpread)
     with.sections_per_s = {910, 910, 940, 980, 980};
     EXPECT_EQ(outcome_of(plan, "one busy reader a CPU"), Outcome::not_judged);
     cell_of(plan, Group::throughput, Call::request, 16, false).sum.expedited = 100;
-    EXPECT_EQ(outcome_of(plan, "more than CPUs"), Outcome::not_judged) << "another rate of grace periods";
+    EXPECT_EQ(outcome_of(plan, "more than CPUs"), Outcome::not_judged) << "the rates of grace periods differ";
 }
 
-TEST(ExpeditedChecks, EachCountFails)
+TEST(ExpeditedChecks, WrongCountFailsItsCheck)
 {
     Plan plan = good_plan();
     cell_of(plan, Group::busy, Call::expedited, 4, true).sum.errors = 1;
@@ -322,7 +323,8 @@ TEST(ExpeditedChecks, EachCountFails)
     for (Cell &cell : plan.cells)
         if (cell.group == Group::busy)
             cell.sum.boosts = 0;
-    EXPECT_EQ(outcome_of(plan, "nowhere else", false), Outcome::failed) << "none where they outnumber the CPUs";
+    EXPECT_EQ(outcome_of(plan, "nowhere else", false), Outcome::failed)
+        << "readers outnumber the CPUs, but none was boosted";
     for (uint64_t Outcomes::*refused : {&Outcomes::rt_refused, &Outcomes::boost_refused}) {
         plan = good_plan();
         cell_of(plan, Group::worker, Call::expedited, 0, true).sum.*refused = 1;
@@ -339,18 +341,19 @@ TEST(ExpeditedChecks, EachCountFails)
     for (Worker worker : {Worker::workqueue, Worker::kthread_only}) {
         plan = good_plan();
         cell_of(plan, Group::loaded, Call::expedited, 0, false, worker).sum.by_caller = 1;
-        EXPECT_EQ(outcome_of(plan, "callers turned no grace period", false), Outcome::failed);
+        EXPECT_EQ(outcome_of(plan, "callers advanced no grace period", false), Outcome::failed);
     }
     plan = good_plan();
     for (Cell &cell : plan.cells)
         cell.sum.by_caller = 0;
-    EXPECT_EQ(outcome_of(plan, "callers turned no grace period", false), Outcome::failed) << "none with kthread either";
+    EXPECT_EQ(outcome_of(plan, "callers advanced no grace period", false), Outcome::failed)
+        << "callers advance no grace period with kthread either";
     plan = good_plan();
     const_cast<Cell *>(find_normal_cell(plan, Group::worker))->sum.expedited = 1;
     EXPECT_EQ(outcome_of(plan, "with normal=1", false), Outcome::failed);
 }
 
-TEST(ExpeditedInterrupts, AreCountedInTheColumnOfTheCpu)
+TEST(ExpeditedInterrupts, AreReadFromTheCpusColumn)
 {
     const std::string text = "           CPU0       CPU2\n"
                              "  0:         45          7   IO-APIC   2-edge      timer\n"
@@ -361,7 +364,7 @@ TEST(ExpeditedInterrupts, AreCountedInTheColumnOfTheCpu)
     EXPECT_FALSE(function_calls_at("     CPU0\nLOC:   1   Local timer interrupts\n", 0));
 }
 
-TEST(ExpeditedInterrupts, AreThoseBeyondTheControl)
+TEST(ExpeditedInterrupts, ControlsInterruptsAreSubtracted)
 {
     Plan plan = good_plan();
     const InterruptCell &control = interrupts_of(plan, Isolation::control);
@@ -369,23 +372,23 @@ TEST(ExpeditedInterrupts, AreThoseBeyondTheControl)
               std::vector<double>(5, 1));
     EXPECT_EQ(interrupts_per_grace_period(interrupts_of(plan, Isolation::quiescent_state), control),
               std::vector<double>(5, 0));
-    EXPECT_TRUE(interrupts_per_grace_period(control, control).empty()) << "it has no grace periods";
+    EXPECT_TRUE(interrupts_per_grace_period(control, control).empty()) << "the control has no grace periods";
 }
 
-TEST(ExpeditedInterrupts, FailWhereASilentReaderIsInterrupted)
+TEST(ExpeditedInterrupts, InterruptsOfAnIsolatedReaderFailTheCheck)
 {
     for (Isolation isolation : {Isolation::no_membarrier, Isolation::quiescent_state}) {
         Plan plan = good_plan();
         for (InterruptTotals &totals : interrupts_of(plan, isolation).experiments)
             totals.interrupts += 101;
         EXPECT_EQ(outcome_of(plan, std::string(name_of(isolation)) + ": an isolated"), Outcome::failed);
-        for (std::size_t i = 0; i < 5; i++) // the machine's own interrupts may hide them
+        for (std::size_t i = 0; i < 5; i++) // the control's interrupts vary by more than the reader's
             interrupts_of(plan, Isolation::control).experiments[i].interrupts = i < 2 ? 400 : 0;
         EXPECT_EQ(outcome_of(plan, std::string(name_of(isolation)) + ": an isolated"), Outcome::not_judged);
     }
 }
 
-TEST(ExpeditedRows, TheContractsKeysAreThere)
+TEST(ExpeditedRows, RowHasTheDocumentedKeys)
 {
     const Plan plan = good_plan();
     Json found, only;
@@ -405,7 +408,7 @@ TEST(ExpeditedRows, TheContractsKeysAreThere)
     EXPECT_EQ(only.at("by_worker"), 1000);
 }
 
-TEST(ExpeditedRows, TablesHaveTheDocumentsColumnsBesideOurs)
+TEST(ExpeditedRows, TableHasPublishedAndMeasuredColumns)
 {
     choose_table_width(0);
     const std::string text = document_table(good_plan(), Group::worker, durations);
@@ -413,10 +416,10 @@ TEST(ExpeditedRows, TablesHaveTheDocumentsColumnsBesideOurs)
                              "normal=1", "-99.50%", "floor"})
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     EXPECT_EQ(document_table(good_plan(), Group::loaded, durations).find("normal=1"), std::string::npos);
-    EXPECT_NE(document_table(good_plan(), Group::worker, turned).find("turned by callers"), std::string::npos);
+    EXPECT_NE(document_table(good_plan(), Group::worker, turned).find("advanced by callers"), std::string::npos);
 }
 
-TEST(ExpeditedRows, WhatWasCutOffIsInNoOtherFigure)
+TEST(ExpeditedRows, UnfinishedCallsAreExcludedFromOtherFigures)
 {
     Plan plan = good_plan();
     Cell &cell = cell_of(plan, Group::busy, Call::expedited, 64, true);
@@ -433,7 +436,7 @@ TEST(ExpeditedRows, WhatWasCutOffIsInNoOtherFigure)
     EXPECT_EQ(row.cut_off_ns_max, 3'000'000);
 }
 
-TEST(ExpeditedRows, AFloorStandsBesideTheMostBusyReadersThatAreJudged)
+TEST(ExpeditedRows, FloorRowHas64BusyReaders)
 {
     for (const bool quick : {true, false}) {
         Plan plan = make_plan(quick, 12, 2);
@@ -447,7 +450,7 @@ TEST(ExpeditedRows, AFloorStandsBesideTheMostBusyReadersThatAreJudged)
     }
 }
 
-TEST(ExpeditedRows, AFewSamplesGiveNoTail)
+TEST(ExpeditedRows, FewSamplesGiveNo99thPercentile)
 {
     Plan plan = good_plan();
     Cell &cell = cell_of(plan, Group::busy, Call::expedited, 16, true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The updater that interrupts: the library's own counts, and verdicts that rows can make fail.
+// Tests of the experiment in which an updater interrupts readers: one run of it, and its verdicts.
 #include <gtest/gtest.h>
 
 #include "latency/interrupting.h"
@@ -35,7 +35,7 @@ Outcome outcome_for(const InterruptingRow &row, const char *claim)
 
 } // namespace
 
-TEST(Interrupting, TheLibraryQueuesUnderAGuardAndRunsAtOnceBetweenWalks)
+TEST(Interrupting, CallbacksWaitForAGuardedWalkAndRunDirectlyBetweenWalks)
 {
     std::string error;
     const PrefixTable prefixes(generate_prefixes(5'000, 1));
@@ -47,17 +47,17 @@ TEST(Interrupting, TheLibraryQueuesUnderAGuardAndRunsAtOnceBetweenWalks)
         EXPECT_EQ(verdict.outcome, Outcome::held) << verdict.claim << ": " << verdict.figures;
 }
 
-TEST(Interrupting, ARouteReclaimedUnderAGuardedWalkFails)
+TEST(Interrupting, RouteReclaimedDuringAGuardedWalkFails)
 {
     const char *reader = "rcu_read_lock_bh()", *updater = "call_rcu_rt_handler()";
     EXPECT_EQ(outcome_for(row_of(reader, updater, 0, 0), guarded), Outcome::held);
     EXPECT_EQ(outcome_for(row_of(reader, updater, 1, 1), guarded), Outcome::failed);
     InterruptingRow lost = row_of(reader, updater, 0, 0);
     lost.left = 1;
-    EXPECT_EQ(outcome_for(lost, guarded), Outcome::failed) << "a callback that never ran";
+    EXPECT_EQ(outcome_for(lost, guarded), Outcome::failed) << "one callback never ran";
 }
 
-TEST(Interrupting, EachGuardIsJudgedByItself)
+TEST(Interrupting, EachGuardHasItsOwnVerdict)
 {
     const std::pair<const char *, const char *> guards[] = {{"rcu_read_lock_bh()", "call_rcu_rt()"},
                                                             {"a quiescent-state section", "call_rcu_rt_handler()"},
@@ -69,14 +69,14 @@ TEST(Interrupting, EachGuardIsJudgedByItself)
     }
 }
 
-TEST(Interrupting, AnUnguardedWalkThatKeepsItsRouteIsNotReproduced)
+TEST(Interrupting, UnguardedWalkWhoseRouteSurvivesIsNotReproduced)
 {
     const char *reader = "a quiescent-state section", *updater = "call_rcu_rt()";
     EXPECT_EQ(outcome_for(row_of(reader, updater, 1'000, 1'000), unguarded), Outcome::held);
     EXPECT_EQ(outcome_for(row_of(reader, updater, 0, 0), unguarded), Outcome::not_reproduced);
 }
 
-TEST(Interrupting, ARefusalBetweenTwoWalksFails)
+TEST(Interrupting, RefusedDirectCallBetweenTwoWalksFails)
 {
     const char *reader = "none: between two walks", *updater = "call_rcu_rt_handler()";
     EXPECT_EQ(outcome_for(row_of(reader, updater, 1'000, 0), between), Outcome::held);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Intervals of medians, and the verdicts that they allow.
+// Tests of the intervals of medians and of differences, and of verdicts from them.
 #include <gtest/gtest.h>
 
 #include "report/interval.h"
@@ -22,7 +22,7 @@ TEST(Interval, NeedsFiveValues)
     EXPECT_FALSE(difference_interval({1, 2, 3, 4, 5}, {1, 2}));
 }
 
-TEST(Interval, OneWildRoundMovesItLittle)
+TEST(Interval, OneOutlierMovesItLittle)
 {
     const auto interval = median_interval({10, 11, 10, 12, 11, 10, 9'000, 11, 10, 12});
     ASSERT_TRUE(interval);
@@ -31,7 +31,7 @@ TEST(Interval, OneWildRoundMovesItLittle)
 
 TEST(Interval, RoundsAreComparedInPairs)
 {
-    // The machine slows down from round to round; in each, one takes two more than the other.
+    // The machine slows down from round to round.  In each round `one` takes two more than `other`.
     const std::vector<double> one = {12, 22, 32, 42, 52, 62}, other = {10, 20, 30, 40, 50, 60};
     const auto difference = difference_interval(one, other);
     ASSERT_TRUE(difference);
@@ -41,7 +41,7 @@ TEST(Interval, RoundsAreComparedInPairs)
     EXPECT_TRUE(difference_interval(one, {12, 20, 36, 40, 56, 60})->covers(0));
 }
 
-TEST(Interval, AVerdictNeedsTheWholeInterval)
+TEST(Interval, VerdictNeedsTheWholeInterval)
 {
     EXPECT_EQ(judge_least({0.97, 0.96, 0.98}, 0.95), Outcome::held);
     EXPECT_EQ(judge_least({0.97, 0.94, 0.98}, 0.95), Outcome::not_judged);
@@ -52,7 +52,7 @@ TEST(Interval, AVerdictNeedsTheWholeInterval)
     EXPECT_EQ(judge_most({4.0, 3.1, 5.0}, 3), Outcome::failed);
 }
 
-TEST(Interval, ADifferenceInsideTheSpreadIsNotReproduced)
+TEST(Interval, DifferenceInsideTheSpreadIsNotReproduced)
 {
     const Interval less{0.8, 0.7, 0.9}, same{0.95, 0.8, 1.05}, more{1.2, 1.1, 1.3};
     EXPECT_EQ(judge_less(less, true), Outcome::held);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The callbacks' own share of a delay, from made-up stamps: one cycle is one nanosecond.
+// Tests of the callbacks' share of a delay, with made-up stamps: one cycle is one nanosecond.
 #include <gtest/gtest.h>
 
 #include "measure/late_share.h"
@@ -11,7 +11,7 @@ namespace
 
 constexpr uint64_t due = 10'000, slack = 1'000, callback = 50;
 
-// A batch that begins at `begin`, with the probe's timer due at 10,000 and every 200,000.
+// A batch that begins at `begin`; the probe's timer expires at 10,000 and every 200,000 after that.
 class Batch
 {
   public:
@@ -37,7 +37,7 @@ class Batch
 
 } // namespace
 
-TEST(LateShare, CallbacksBeforeTheDueTimeHaveNone)
+TEST(LateShare, CallbacksBeforeTheDueTimeAreNotCharged)
 {
     EXPECT_EQ(Batch(0).run(100).own(), 0u);
 }
@@ -45,44 +45,45 @@ TEST(LateShare, CallbacksBeforeTheDueTimeHaveNone)
 TEST(LateShare, CallbacksAfterTheDueTimeAreChargedInFull)
 {
     EXPECT_EQ(Batch(due - 20 * callback).run(50).own(), 30 * callback);
-    EXPECT_EQ(Batch(due + 7'000).run(50).own(), 50 * callback) << "a batch that begins late has its own time only";
+    EXPECT_EQ(Batch(due + 7'000).run(50).own(), 50 * callback)
+        << "a batch that begins late is charged its own time only";
 }
 
-TEST(LateShare, TheIntervalAroundTheDueTimeIsChargedFromThere)
+TEST(LateShare, CallbackAcrossTheDueTimeIsChargedFromTheDueTime)
 {
     EXPECT_EQ(Batch(due - 30).run(1).own(), 20u);
 }
 
-TEST(LateShare, AnInterruptOfTheProbesTimerIsNotCharged)
+TEST(LateShare, InterruptOfTheProbesTimerIsNotCharged)
 {
     const uint64_t own = Batch(due - 2 * callback).run(2).run(1, 15'000).run(3).own();
     EXPECT_EQ(own, callback + 3 * callback);
 }
 
-TEST(LateShare, AnInterruptOfTheWorkTimerIsNotCharged)
+TEST(LateShare, InterruptOfTheWorkTimerIsNotCharged)
 {
     const uint64_t own = Batch(due + 5, {due + 400, 217'000}).run(10).run(1, 15'000).run(3).own();
     EXPECT_EQ(own, 14 * callback);
 }
 
-TEST(LateShare, EachExpiryExcusesOneLongInterval)
+TEST(LateShare, OneExpiryExplainsOneLongIntervalOnly)
 {
     const uint64_t own = Batch(due - 2 * callback).run(2).run(2, 15'000).run(3).own();
-    EXPECT_EQ(own, callback + 15'000 + 3 * callback) << "two stops, one timer: the other is charged";
+    EXPECT_EQ(own, callback + 15'000 + 3 * callback) << "two long intervals, one expiry: the other interval is charged";
 }
 
-TEST(LateShare, AStopWithoutAnExpiryIsCharged)
+TEST(LateShare, LongIntervalWithoutAnExpiryIsCharged)
 {
     EXPECT_EQ(Batch(due + 5).run(10).run(1, 15'000).own(), 10 * callback + 15'000);
 }
 
-TEST(LateShare, LongCallbacksAreChargedAlsoBesideAnInterrupt)
+TEST(LateShare, LongCallbackIsChargedEvenAtATimerExpiry)
 {
     const uint64_t each = 50'000;
     EXPECT_GE(Batch(due - 3 * each / 2).run(4, each).own(), 2 * each + each / 2);
 }
 
-TEST(LateShare, WhatIsUsualIsTakenFromTheLastBatchWhereThisOneHasNotShownIt)
+TEST(LateShare, InterruptedCallbackIsChargedTheCostFromThePreviousBatch)
 {
     LateShare share;
     share.begin(0, due, slack, {}, {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The latency experiment's plan, the shape of its rows, and that its checks can fail.
+// Tests of `rtrcu latency`: its plan, the keys of its rows, and its verdicts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ static std::vector<Variant> plan_of(const PlanOptions &options)
     return plan;
 }
 
-TEST(Plan, TheFloorIsAlwaysPartOfIt)
+TEST(LatencyPlan, AlwaysContainsTheFloor)
 {
     PlanOptions options;
     options.workloads = {"route"};
@@ -32,7 +32,7 @@ TEST(Plan, TheFloorIsAlwaysPartOfIt)
     EXPECT_EQ(plan[1].label(), "route inline");
 }
 
-TEST(Plan, FloodHasTheSizesOfTheDocuments)
+TEST(LatencyPlan, FloodHasThePublishedBurstSizes)
 {
     PlanOptions options;
     options.workloads = {"flood"};
@@ -43,7 +43,7 @@ TEST(Plan, FloodHasTheSizesOfTheDocuments)
     EXPECT_EQ(bursts, (std::vector<uint64_t>{30'000, 30'000, 1'660, 10'000}));
 }
 
-TEST(Plan, TheDefaultHasTable1OnBothCachesAndAllWorkloads)
+TEST(LatencyPlan, DefaultHasTable1OnBothCachesAndAllWorkloads)
 {
     std::set<std::string> labels;
     for (const Variant &variant : plan_of({}))
@@ -55,7 +55,7 @@ TEST(Plan, TheDefaultHasTable1OnBothCachesAndAllWorkloads)
         EXPECT_TRUE(labels.contains(label)) << label;
 }
 
-TEST(Plan, WrongNamesAreRefusedWithTheRightOnes)
+TEST(LatencyPlan, UnknownNameIsRefusedWithTheKnownOnes)
 {
     std::vector<Variant> plan;
     std::string error;
@@ -74,7 +74,7 @@ static Variant variant_of(const char *policy)
     return {"flood", find_policy(policy), flood_burst, true, 1};
 }
 
-TEST(Rows, HaveEveryKeyAndNullWhereSamplesAreTooFew)
+TEST(LatencyRows, HaveEveryKeyAndNullIfSamplesAreTooFew)
 {
     VariantRecord record(2'000, 2'000);
     for (uint32_t i = 0; i < 1'000; i++)
@@ -120,7 +120,7 @@ TEST(Rows, HaveEveryKeyAndNullWhereSamplesAreTooFew)
                             "ops_per_s"})
         EXPECT_TRUE(row.contains(key)) << key;
     for (const auto &[key, value] : row.items())
-        EXPECT_TRUE(value.is_primitive()) << key << ": rows are flat";
+        EXPECT_TRUE(value.is_primitive()) << key << ": a row has no nested values";
     EXPECT_EQ(row["samples"], 1001);
     EXPECT_DOUBLE_EQ(row["p50_us"].get<double>(), 501);
     EXPECT_TRUE(row["p999_us"].is_null());
@@ -131,11 +131,11 @@ TEST(Rows, HaveEveryKeyAndNullWhereSamplesAreTooFew)
     EXPECT_DOUBLE_EQ(row["callback_share_us_max"].get<double>(), 150);
     EXPECT_EQ(row["backlog_cut"], true) << "the round ended at the largest backlog";
     EXPECT_DOUBLE_EQ(row["ops_per_s"].get<double>(), 5000);
-    EXPECT_DOUBLE_EQ(row["ops_per_cpu_s"].get<double>(), 5000) << "two CPU seconds, one of them a daemon's";
+    EXPECT_DOUBLE_EQ(row["ops_per_cpu_s"].get<double>(), 5000) << "one CPU second each of the loop and a helper";
     EXPECT_DOUBLE_EQ(row["utilisation"].get<double>(), 0.5);
 }
 
-TEST(Rows, TheFloorIsThatOfTheSameWorkloadAndProbe)
+TEST(LatencyRows, FloorIsTakenFromTheSameWorkloadAndProbe)
 {
     Row floor, other, row;
     floor.workload = row.workload = "flood";
@@ -174,14 +174,14 @@ static Verdicts judge(const std::vector<Row> &rows, bool times = true, const std
     return judge_latency({rows, Samples(shares), times});
 }
 
-TEST(Checks, AGoodRunHolds)
+TEST(LatencyChecks, HoldForGoodRows)
 {
     const Verdicts verdicts = judge({flood_row("unbounded", 30'000, 1'000), flood_row("inline", 20, 5)});
     EXPECT_FALSE(any_failed(verdicts)) << verdict_text(verdicts);
     EXPECT_EQ(outcome_of(verdicts, "inline in the flood: callbacks' share"), Outcome::held);
 }
 
-TEST(Checks, ACureThatRunsLateFails)
+TEST(LatencyChecks, LateDaemonFails)
 {
     const std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000), flood_row("daemon", 3'001, 500)};
     Verdicts verdicts = judge(rows);
@@ -193,7 +193,7 @@ TEST(Checks, ACureThatRunsLateFails)
     EXPECT_EQ(outcome_of(verdicts, "daemon in the flood: callbacks' share"), Outcome::not_judged);
 }
 
-TEST(Checks, TooFewSamplesForAQuantileAreNamed)
+TEST(LatencyChecks, TooFewSamplesForAQuantileAreReported)
 {
     std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000), flood_row("inline", 20, 5)};
     rows[1].samples = 9'999;
@@ -206,7 +206,7 @@ TEST(Checks, TooFewSamplesForAQuantileAreNamed)
     }
 }
 
-TEST(Checks, StockThatStaysShortIsNotReproduced)
+TEST(LatencyChecks, ShortDelayOfUnboundedIsNotReproduced)
 {
     const Verdicts verdicts = judge({flood_row("unbounded", 900, 399)});
     EXPECT_EQ(outcome_of(verdicts, "delay the probe by 400"), Outcome::not_reproduced);
@@ -214,7 +214,7 @@ TEST(Checks, StockThatStaysShortIsNotReproduced)
     EXPECT_FALSE(any_failed(verdicts));
 }
 
-TEST(Checks, KrcudWithoutADaemonThatIsInTimeIsNotReproduced)
+TEST(LatencyChecks, TimelyKrcud0IsNotReproduced)
 {
     const char *claim = "bhlimit 0 has no daemon";
     Row row = flood_row("krcud-0", 30'000, 1'000);
@@ -224,9 +224,9 @@ TEST(Checks, KrcudWithoutADaemonThatIsInTimeIsNotReproduced)
     EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::not_reproduced);
 }
 
-TEST(Checks, AThrottleWhoseBacklogStaysIsNotReproduced)
+TEST(LatencyChecks, ThrottleWithAConstantBacklogIsNotReproduced)
 {
-    const char *claim = "throttle-16 in the flood has its known failing";
+    const char *claim = "throttle-16 in the flood has its known weakness";
     Row row = flood_row("throttle-16", 16, 5);
     row.backlog_max = 54'000;
     EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::held);
@@ -234,7 +234,7 @@ TEST(Checks, AThrottleWhoseBacklogStaysIsNotReproduced)
     EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::not_reproduced);
 }
 
-TEST(Checks, AFloodBeyondItsLimitFailsInAQuickRunToo)
+TEST(LatencyChecks, BacklogBeyondQmaxFailsAlsoInAQuickRun)
 {
     Row row = flood_row("daemon", 0, 0);
     row.backlog_max = 119'856;
@@ -244,9 +244,9 @@ TEST(Checks, AFloodBeyondItsLimitFailsInAQuickRunToo)
     EXPECT_EQ(outcome_of(judge({flood_row("unbounded", 30'000, 1'000), row}, false), "within qmax"), Outcome::held);
 }
 
-TEST(Checks, ADirectCallThatIsRefusedIsNotReproduced)
+TEST(LatencyChecks, RefusedDirectCallIsNotReproduced)
 {
-    const char *claim = "direct in the flood runs each callback at once";
+    const char *claim = "direct in the flood runs each callback immediately";
     Row row = flood_row("direct", 0, 0);
     row.backlog_max = 0;
     row.callbacks_direct = 1'000;
@@ -256,7 +256,7 @@ TEST(Checks, ADirectCallThatIsRefusedIsNotReproduced)
     EXPECT_EQ(outcome_of(judge({row}), claim), Outcome::not_reproduced);
 }
 
-TEST(Checks, ADelayThatCallbacksTimeDoesNotExplainIsNotReproduced)
+TEST(LatencyChecks, DelayBeyondTheCallbacksTimeIsNotReproduced)
 {
     Row row = flood_row("unbounded", 30'000, 1'000);
     row.callback_ns = 40;
@@ -267,7 +267,7 @@ TEST(Checks, ADelayThatCallbacksTimeDoesNotExplainIsNotReproduced)
     EXPECT_EQ(outcome_of(judge({row}), "callbacks x callback time"), Outcome::not_reproduced);
 }
 
-TEST(Checks, AFloodWhoseBatchesMissEachDueTimeIsNotJudged)
+TEST(LatencyChecks, FloodWithoutBatchesAtADueTimeIsNotJudged)
 {
     const char *claim = "callbacks x callback time";
     Row row = flood_row("unbounded", 30'000, 1'000);
@@ -278,7 +278,7 @@ TEST(Checks, AFloodWhoseBatchesMissEachDueTimeIsNotJudged)
     EXPECT_EQ(figures_of(judge({row}), claim), "0 due times that a batch ran into");
 }
 
-TEST(Checks, TheDocumentsFiguresStandBesideOurs)
+TEST(LatencyChecks, VerdictsShowThePublishedFigures)
 {
     Row row = flood_row("unbounded", 1'660, 60);
     row.burst = 1'660;
@@ -290,14 +290,14 @@ TEST(Checks, TheDocumentsFiguresStandBesideOurs)
     EXPECT_NE(figures_of(verdicts, "delay the probe").find("2004: over 400 µs"), std::string::npos);
 }
 
-TEST(Checks, InlineBeyondOneCheckFails)
+TEST(LatencyChecks, InlineFailsIfMoreThanOneClockIntervalOfCallbacksIsLate)
 {
     const std::vector<Row> rows = {flood_row("unbounded", 30'000, 1'000),
                                    flood_row("inline", clock_check_worth + 4, 5)};
     EXPECT_EQ(outcome_of(judge(rows), "inline begins no callback"), Outcome::failed);
 }
 
-TEST(Checks, TenMicrosecondsAreJudgedAtP9999AndAllowNoInterrupt)
+TEST(LatencyChecks, InlineShareIsJudgedAtTheP9999AgainstTenMicroseconds)
 {
     const std::vector<Row> rows = {flood_row("inline", 20, 5)};
     const char *claim = "inline: callbacks' share";
@@ -307,12 +307,12 @@ TEST(Checks, TenMicrosecondsAreJudgedAtP9999AndAllowNoInterrupt)
     std::fill_n(shares.begin(), 100, 10'100);
     EXPECT_EQ(outcome_of(judge(rows, true, shares), claim), Outcome::failed);
     std::fill(shares.begin() + 10, shares.end(), 0);
-    EXPECT_EQ(outcome_of(judge(rows, true, shares), claim), Outcome::held) << "ten of a hundred thousand lie beyond";
+    EXPECT_EQ(outcome_of(judge(rows, true, shares), claim), Outcome::held)
+        << "ten of 100,000 samples are above the percentile";
     EXPECT_EQ(outcome_of(judge(rows, true, std::vector<uint64_t>(99'999, 0)), claim), Outcome::not_judged);
 }
 
-// A row whose operations a second of CPU time are this share of stock's, give or take half a per cent from round to
-// round.
+// A row with @share of the operations per second of CPU time of a flood_row(); its rounds vary by 0.2 % around it.
 static Row row_of_share(const char *policy, double share)
 {
     Row row = flood_row(policy, 20, 5);
@@ -322,7 +322,7 @@ static Row row_of_share(const char *policy, double share)
     return row;
 }
 
-TEST(Checks, LostThroughputFailsForOursAndIsNotReproducedForTheDocuments)
+TEST(LatencyChecks, LostThroughputFailsOnlyForOurPolicies)
 {
     const Row stock = flood_row("unbounded", 30'000, 1'000);
     const char *claim = "operations a second of CPU time";
@@ -332,7 +332,7 @@ TEST(Checks, LostThroughputFailsForOursAndIsNotReproducedForTheDocuments)
     EXPECT_EQ(outcome_of(judge({stock, row_of_share("inline", 0.93)}, false), claim), Outcome::not_judged);
 }
 
-TEST(Checks, ThroughputWithinTheSpreadOfTheBarIsNotJudged)
+TEST(LatencyChecks, ThroughputWhoseSpreadCoversTheBarIsNotJudged)
 {
     Row row = row_of_share("inline", 1);
     row.each_ops_per_cpu_s = {900, 1000, 910, 990, 920, 980};
@@ -340,7 +340,7 @@ TEST(Checks, ThroughputWithinTheSpreadOfTheBarIsNotJudged)
               Outcome::not_judged);
 }
 
-TEST(Checks, AControlThatSeesAPolicyIsNotReproduced)
+TEST(LatencyChecks, ControlAffectedByAPolicyIsNotReproduced)
 {
     Row floor = flood_row("none", 0, 0), row = flood_row("daemon", 0, 0);
     floor.probe = row.probe = "thread";

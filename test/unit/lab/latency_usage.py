@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`rtrcu latency`: places that cannot be written are refused before the run, a full disk is no success, Ctrl-C leaves
-what there is, one CPU says what it cannot show.
+"""Tests of the command line of `rtrcu latency`: an unwritable path is refused before the run, a full disk is an error,
+Ctrl-C keeps the results so far, and with one CPU it reports the parts that cannot be measured.
 
 usage: latency_usage.py PROGRAM
 """
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-# Runs anywhere in a few seconds: no real-time permission, generated input, one workload of two policies.
+# Runs on any machine in a few seconds: no real-time permission, generated input, one workload of two policies.
 BRIEF = ["latency", "--other", "--quick", "--workload", "flood", "--policy", "unbounded", "inline",
          "--tree", "generated", "--loadfile", "generated", "--geoip", "generated"]
 PLAN = "An event loop with a deadline"
@@ -20,7 +20,7 @@ PLAN = "An event loop with a deadline"
 
 def expect(what, condition, seen):
     if not condition:
-        print(f"not so: {what}; seen: {seen}")
+        print(f"failed: {what}; seen: {seen}")
     return 0 if condition else 1
 
 
@@ -31,19 +31,19 @@ def mistakes(program, folder):
         with subprocess.Popen([program, *BRIEF, "--seconds", "1", option, place], text=True, cwd=folder,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             out, err = child.communicate(timeout=100)
-        wrong += expect(f"{option}: a place that cannot be written is refused before the run",
+        wrong += expect(f"{option}: a path that cannot be written is refused before the run",
                         child.returncode == 2 and place in err and PLAN not in out, (child.returncode, out, err))
     return wrong
 
 
 def full_disk(program):
-    """What is printed is a command's result: a disk that is full is an error, of short and of long output."""
+    """Output to a full disk is an error, for short and for long output."""
     wrong = 0
     for arguments in (["--version"], ["latency", "--help"], ["env"]):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([program, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=100,
                                   check=False)
-        wrong += expect(f"{arguments}: a full disk is said, and is no success",
+        wrong += expect(f"{arguments}: a full disk is reported, and the exit code is 2",
                         done.returncode == 2 and "standard output" in done.stderr, (done.returncode, done.stderr))
     return wrong
 
@@ -52,7 +52,7 @@ def one_cpu(program, folder):
     cpu = min(os.sched_getaffinity(0))
     done = subprocess.run(["taskset", "--cpu-list", str(cpu), program, *BRIEF, "--seconds", "1"], cwd=folder,
                           capture_output=True, text=True, timeout=100, check=False)
-    return expect("one CPU: the plan says what is not shown",
+    return expect("one CPU: the plan lists the parts that are not shown",
                   PLAN in done.stdout and "one CPU: " in done.stdout and "are not shown" in done.stdout,
                   (done.returncode, done.stdout, done.stderr))
 
@@ -67,12 +67,12 @@ def interrupted(program, folder):
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=100)
     wrong = expect("Ctrl-C gives 130", child.returncode == 130, (child.returncode, out))
-    wrong += expect("and says that it was interrupted", "interrupted" in out, out)
+    wrong += expect("Ctrl-C is reported as an interruption", "interrupted" in out, out)
     try:
         with open(results, encoding="utf-8") as file:
             json.load(file)
     except (OSError, ValueError) as error:
-        wrong += expect("and writes results that can be read", False, error)
+        wrong += expect("after Ctrl-C the results can be read", False, error)
     return wrong
 
 

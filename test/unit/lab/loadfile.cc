@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The dbench loadfile parser: operations, paths, and what it refuses.
+// The dbench loadfile parser: operations, paths, and refused lines.
 #include <gtest/gtest.h>
 
 #include "workload/loadfile.h"
@@ -22,7 +22,7 @@ static std::string refused(const std::string &text)
     return error;
 }
 
-TEST(Loadfile, TellsCreationFromOpeningByDispositionAndStatus)
+TEST(Loadfile, DistinguishesCreationFromOpeningByDispositionAndStatus)
 {
     Loadfile loadfile = parsed("NTCreateX \"\\clients\\client1\\A\" 0x40 0x2 1 NT_STATUS_OK\n"
                                "NTCreateX \"\\clients\\client1\\A\" 0x40 0x1 2 NT_STATUS_OK\n"
@@ -72,7 +72,7 @@ TEST(Loadfile, ReadsEveryKindOfOperation)
     EXPECT_EQ(loadfile.lines, 8u);
 }
 
-TEST(Loadfile, AnotherClientsPrefixIsOutside)
+TEST(Loadfile, PathWithASimilarClientNameIsOutside)
 {
     Loadfile loadfile = parsed("Unlink \"\\clients\\client10\\a\" 0x6 NT_STATUS_OK\n"
                                "Unlink \"\\clients\\client1\\a\" 0x6 NT_STATUS_OK\n");
@@ -91,7 +91,7 @@ TEST(Loadfile, RefusalsNameTheLine)
     EXPECT_EQ(refused("Close 1 NT_STATUS_OK\n"), "no operation on a path in it");
 }
 
-TEST(Loadfile, AMissingFileSaysWhatToDo)
+TEST(Loadfile, MissingFileIsReportedWithARemedy)
 {
     Loadfile loadfile;
     std::string error;
@@ -99,7 +99,7 @@ TEST(Loadfile, AMissingFileSaysWhatToDo)
     EXPECT_NE(error.find("--loadfile"), std::string::npos);
 }
 
-TEST(Loadfile, TheGeneratedOneIsTheSameForASeed)
+TEST(Loadfile, SameSeedGeneratesTheSameLoadfile)
 {
     Loadfile a = generate_loadfile(7), b = generate_loadfile(7), c = generate_loadfile(8);
     ASSERT_EQ(a.operations.size(), b.operations.size());

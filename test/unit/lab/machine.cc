@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What is read from the machine's own texts.
+// Parsers of texts in which the system describes the machine.
 #include "machine/machine.h"
 
 #include <gtest/gtest.h>
 
-TEST(Machine, APreemptRtKernelIsRecognised)
+TEST(Machine, PreemptRtKernelIsRecognised)
 {
     EXPECT_TRUE(lab::is_preempt_rt("1", "#1 SMP PREEMPT_DYNAMIC"));
     EXPECT_TRUE(lab::is_preempt_rt("", "#1 SMP PREEMPT_RT Debian 6.12.9-1"));

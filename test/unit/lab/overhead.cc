@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The overhead experiment: names of functions, samples of the profile, locks, and the historical layers.
+// Tests of `rtrcu overhead`: names of functions, samples of the profile, locks, and the historical layers.
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
@@ -15,7 +15,7 @@
 using namespace lab;
 using namespace lab::overhead;
 
-TEST(OverheadSymbols, NamesAreShort)
+TEST(OverheadSymbols, ShortNameDropsNamespacesArgumentsAndSuffixes)
 {
     EXPECT_EQ(short_name("lab::RouteCache<lab::overhead::RcuSync>::miss(unsigned long, unsigned int)"),
               "RouteCache::miss");
@@ -28,7 +28,7 @@ TEST(OverheadSymbols, NamesAreShort)
     EXPECT_EQ(short_name("__sched_yield"), "sched_yield");
 }
 
-TEST(OverheadSymbols, WorkIsSorted)
+TEST(OverheadSymbols, EachFunctionHasItsKindOfWork)
 {
     EXPECT_EQ(classify("route_packet", false), Work::lookup);
     EXPECT_EQ(classify("ReadWriteLock::read_lock_slowly", false), Work::lookup);
@@ -49,7 +49,7 @@ TEST(OverheadSymbols, WorkIsSorted)
     return value + 1;
 }
 
-TEST(OverheadSymbols, FindsItsOwnProgram)
+TEST(OverheadSymbols, FindsFunctionsOfTheRunningProgram)
 {
     const Symbols symbols;
     ASSERT_TRUE(symbols.named());
@@ -70,23 +70,23 @@ static std::vector<char> record_of(uint32_t type, const std::vector<uint64_t> &w
     return record;
 }
 
-TEST(OverheadProfile, SamplesAreRead)
+TEST(OverheadProfile, ParsesSamplesAndLostCounts)
 {
     Sample sample{};
     uint64_t lost = 0;
     const uint64_t thread = uint64_t{77} << 32 | 5;
     ASSERT_TRUE(
         parse_sample(record_of(PERF_RECORD_SAMPLE, {0x1000, thread, PERF_SAMPLE_REGS_ABI_64, 0x2000}), sample, lost));
-    EXPECT_EQ(sample.address, 0x2000u) << "the user register, not where the kernel was";
+    EXPECT_EQ(sample.address, 0x2000u) << "the user's instruction pointer, not the kernel's";
     EXPECT_EQ(sample.thread_id, 77u);
     ASSERT_TRUE(parse_sample(record_of(PERF_RECORD_SAMPLE, {0x1000, thread, PERF_SAMPLE_REGS_ABI_NONE}), sample, lost));
     EXPECT_EQ(sample.address, 0x1000u);
-    EXPECT_FALSE(parse_sample(record_of(PERF_RECORD_SAMPLE, {0x1000}), sample, lost)) << "cut short";
+    EXPECT_FALSE(parse_sample(record_of(PERF_RECORD_SAMPLE, {0x1000}), sample, lost)) << "the record is truncated";
     EXPECT_FALSE(parse_sample(record_of(PERF_RECORD_LOST, {1, 9}), sample, lost));
     EXPECT_EQ(lost, 9u);
 }
 
-// A thread that does nothing but one function: both sources must say so.
+// A thread runs for 100 ms of CPU time; the profile must contain samples, and those of signals only that thread's.
 static void expect_profile_sees_work(bool allow_perf)
 {
     const auto profile = open_profile({0, 1}, 1'000'000, allow_perf);
@@ -109,12 +109,12 @@ static void expect_profile_sees_work(bool allow_perf)
         EXPECT_TRUE(sample.thread_id == thread_id || std::strcmp(profile->source(), "perf") == 0);
 }
 
-TEST(OverheadProfile, SeesWork)
+TEST(OverheadProfile, PerfSamplesAThreadThatRuns)
 {
     expect_profile_sees_work(true);
 }
 
-TEST(OverheadProfile, SignalsSeeWorkToo)
+TEST(OverheadProfile, SignalsSampleAThreadThatRuns)
 {
     expect_profile_sees_work(false);
 }
@@ -132,7 +132,8 @@ static RetiredHead *new_head()
     return static_cast<RetiredHead *>(std::malloc(sizeof(RetiredHead)));
 }
 
-// Callbacks of a layer may send the next carrier, which an rcu_barrier() does not wait for: hence one more a batch.
+// The global queue passes a batch to call_rcu() with one callback, its carrier. A carrier may queue the next one,
+// for which rcu_barrier() does not wait: hence the loop of barriers.
 template <class Retire> static void expect_each_runs_once(Retire retire)
 {
     constexpr int threads = 4, each = 2000;
@@ -150,22 +151,22 @@ template <class Retire> static void expect_each_runs_once(Retire retire)
     EXPECT_EQ(reclaimed, static_cast<uint64_t>(threads * each));
 }
 
-TEST(OverheadHistorical, TheGlobalQueueRunsEachCallbackOnce)
+TEST(OverheadHistorical, GlobalQueueRunsEachCallbackOnce)
 {
     const uint64_t before = global_queue.invoked();
     expect_each_runs_once(retire_globally<count_and_free>);
     EXPECT_EQ(global_queue.backlog(), 0u);
-    EXPECT_EQ(global_queue.invoked() - before, reclaimed) << "callbacks, not carriers";
+    EXPECT_EQ(global_queue.invoked() - before, reclaimed) << "it counts callbacks, not carriers";
 }
 
-TEST(OverheadHistorical, TheGlobalCounterReturnsToZero)
+TEST(OverheadHistorical, GlobalCounterReturnsToZero)
 {
     expect_each_runs_once(retire_counted<count_and_free>);
     EXPECT_EQ(global_counter, 0u);
 }
 
-// The carrier's grace period is the batch's: nothing runs while a reader from before is inside.
-TEST(OverheadHistorical, TheGlobalQueueWaitsForReaders)
+// No callback of the queue runs while an earlier reader is inside.
+TEST(OverheadHistorical, GlobalQueueWaitsForReaders)
 {
     reclaimed = 0;
     rcu_read_lock();
@@ -181,7 +182,7 @@ TEST(OverheadHistorical, TheGlobalQueueWaitsForReaders)
 template <class Lock, class Unlock> static uint64_t count_under(Lock lock, Unlock unlock)
 {
     constexpr int threads = 4, each = 20'000;
-    uint64_t count = 0; // plain: the lock makes it whole
+    uint64_t count = 0; // not atomic, since the lock protects it
     std::vector<std::thread> workers;
     for (int i = 0; i < threads; i++)
         workers.emplace_back([&] {
@@ -196,7 +197,7 @@ template <class Lock, class Unlock> static uint64_t count_under(Lock lock, Unloc
     return count;
 }
 
-TEST(OverheadLocks, Exclude)
+TEST(OverheadLocks, SpinAndWriteLocksAreExclusive)
 {
     SpinLock spin;
     EXPECT_EQ(count_under([&] { spin.lock(); }, [&] { spin.unlock(); }), 80'000u);
@@ -228,13 +229,13 @@ TEST(OverheadLocks, ReadersSeeWholeUpdates)
     EXPECT_EQ(differences, 0u);
 }
 
-// While a packet holds an entry, the collector's release is not the last.
-TEST(OverheadLocks, CountedChainsKeepAnEntryWhileAPacketHoldsIt)
+// retire() drops the cache's reference; the packet's is left.
+TEST(OverheadLocks, ReferenceOfAPacketKeepsARetiredEntry)
 {
     CountedChainSync sync(1);
     auto *entry = new (std::malloc(sizeof(RouteEntry))) RouteEntry{};
     sync.hold(entry);
     sync.retire(entry);
-    EXPECT_EQ(entry->references, 0u) << "the packet's alone, and the memory is still there";
+    EXPECT_EQ(entry->references, 0u) << "only the packet's reference is left, and the entry is not freed";
     sync.release(entry);
 }

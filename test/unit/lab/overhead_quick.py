@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Runs a short `rtrcu overhead --quick` and checks its exit code, its rows and its verdicts.
 
-usage: overhead_quick.py PROGRAM DIRECTORY.  Exit 0 all is there, 1 something is missing, 2 this machine permits no run.
+usage: overhead_quick.py PROGRAM DIRECTORY.  Exit 0: all present, 1: something is missing, 2: this machine permits no
+run.
 """
 import json
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The overhead experiment: the published tables, the rows and tables of a run, and its verdicts.
+// Tests of `rtrcu overhead`: the published tables, the rows and tables of a run, and its verdicts.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -20,13 +20,13 @@ static std::vector<double> sums_of(const std::string &environment)
     return sums;
 }
 
-TEST(OverheadPublished, SumsOfLookUpAndRcuWorkAreThoseOfTheConclusions)
+TEST(OverheadPublished, SumsOfLookUpAndRcuWorkEqualThePublishedOnes)
 {
     EXPECT_EQ(sums_of("rare"), (std::vector<double>{4486, 2045, 2231, 2505}));
     EXPECT_EQ(sums_of("frequent"), (std::vector<double>{2358, 2068, 2769, 12'049}));
 }
 
-// base, ltimer, sched, poll; -1 for a blank.
+// The published ticks of base, ltimer, sched and poll, in this order; -1 if a cell is empty.
 static std::vector<double> ticks_of(const std::string &environment, const std::string &function)
 {
     for (const PublishedRow &row : published_rows(environment))
@@ -35,7 +35,7 @@ static std::vector<double> ticks_of(const std::string &environment, const std::s
     return {};
 }
 
-TEST(OverheadPublished, FiguresStandUnderTheEngineWhoseFunctionItIs)
+TEST(OverheadPublished, FiguresAreListedUnderTheirEngine)
 {
     using Ticks = std::vector<double>;
     EXPECT_EQ(ticks_of("rare", "rcu_process_callbacks"), (Ticks{-1, 4, -1, 128}));
@@ -61,7 +61,8 @@ TEST(OverheadPublished, OurFunctionsHaveCounterparts)
     EXPECT_EQ(name("gp_scan", Work::rcu), "rcu_check_quiescent_state");
     EXPECT_EQ(name("gp_scan", Work::rcu, true), "rcu_polling");
     EXPECT_EQ(name("driver_pass", Work::rcu), "schedule");
-    EXPECT_EQ(name("sched_yield", Work::update), "schedule") << "a switch, whatever it waits for";
+    EXPECT_EQ(name("sched_yield", Work::update), "schedule")
+        << "a context switch counts as schedule(), whatever its kind of work";
     EXPECT_EQ(name("lock_acquire", Work::rcu), "(no counterpart)");
     EXPECT_EQ(name("RouteCache::miss", Work::update), "");
 }
@@ -98,7 +99,7 @@ static Total total_of(const char *label, const RoundResult &result)
     return total;
 }
 
-// 1,000 samples of 100 ns a packet: 0.1 ns each.
+// 100 ns of CPU time per packet, in 1,000 samples: a sample is 0.1 ns per packet.
 static RoundResult usual_result()
 {
     RoundResult result = result_of(1'000'000, 100'000'000);
@@ -114,11 +115,11 @@ TEST(OverheadRows, SharesOfSamplesAreSharesOfCpuTime)
     const Row row = make_row(total_of("ltimer", usual_result()));
     EXPECT_DOUBLE_EQ(*row.cpu_ns_per_packet, 100);
     EXPECT_DOUBLE_EQ(*row.lookup_ns, 60);
-    EXPECT_DOUBLE_EQ(*row.rcu_ns, 30) << "with the driver";
-    EXPECT_DOUBLE_EQ(*row.schedule_ns, 15) << "the driver and the switches";
-    EXPECT_DOUBLE_EQ(*row.document_ns, 85) << "without both";
+    EXPECT_DOUBLE_EQ(*row.rcu_ns, 30) << "the driver's time is included";
+    EXPECT_DOUBLE_EQ(*row.schedule_ns, 15) << "the driver's time and the context switches";
+    EXPECT_DOUBLE_EQ(*row.document_ns, 85) << "without the driver and the context switches";
     EXPECT_DOUBLE_EQ(*row.rcu_threads_ns, 10);
-    EXPECT_DOUBLE_EQ(*row.call_rcu_ns, 125) << "for each of the 200,000 callbacks";
+    EXPECT_DOUBLE_EQ(*row.call_rcu_ns, 125) << "per callback, of 200,000";
     EXPECT_DOUBLE_EQ(*row.call_rcu_samples, 250);
     EXPECT_DOUBLE_EQ(*row.rcu_samples, 300);
     EXPECT_DOUBLE_EQ(*row.document_samples, 850);
@@ -127,8 +128,8 @@ TEST(OverheadRows, SharesOfSamplesAreSharesOfCpuTime)
     EXPECT_DOUBLE_EQ(*row.callbacks_per_s, 200'000);
 }
 
-// Where only forwarding threads were sampled, the CPU time of the others is RCU's.
-TEST(OverheadRows, UnsampledTimeIsTheLibrarys)
+// If only forwarding threads were sampled, the CPU time of the other threads counts as RCU work.
+TEST(OverheadRows, UnsampledTimeCountsAsRcuWork)
 {
     Total total = total_of("ltimer", usual_result());
     total.sampled_all_threads = false;
@@ -138,7 +139,7 @@ TEST(OverheadRows, UnsampledTimeIsTheLibrarys)
     EXPECT_DOUBLE_EQ(*row.document_ns, 86.5);
 }
 
-TEST(OverheadRows, CounterpartsStandInThePublishedUnit)
+TEST(OverheadRows, CounterpartsAreInPublishedTicks)
 {
     RoundResult base = result_of(1'000'000, 100'000'000);
     add_function(base, "route_packet", Work::lookup, 1000);
@@ -153,7 +154,7 @@ TEST(OverheadRows, CounterpartsStandInThePublishedUnit)
     EXPECT_DOUBLE_EQ(queueing.value_or(0), 2358 * 0.25);
 }
 
-TEST(OverheadRows, ACpuIsKeptFreeOfForwardingThreads)
+TEST(OverheadRows, FreeCpuVariantLeavesOneCpuWithoutForwardingThread)
 {
     RoundOptions options;
     options.cpus = {0, 1, 2};
@@ -164,7 +165,7 @@ TEST(OverheadRows, ACpuIsKeptFreeOfForwardingThreads)
     EXPECT_EQ(threads_for(*find_engine("poll/free CPU"), options), 2u);
 }
 
-TEST(OverheadRows, GainsAreOverTheBaseWithAsManyThreads)
+TEST(OverheadRows, GainIsRelativeToTheBaseWithEqualThreads)
 {
     std::vector<Row> rows;
     const std::pair<const char *, int64_t> cpu_ns[] = {
@@ -178,7 +179,7 @@ TEST(OverheadRows, GainsAreOverTheBaseWithAsManyThreads)
     EXPECT_FALSE(rows[4].net_gain_one_lock_pct);
 }
 
-TEST(OverheadTables, CallRcuHasARowHoweverFewItsTicks)
+TEST(OverheadTables, CallRcuHasARowEvenWithFewTicks)
 {
     RoundResult result = usual_result();
     for (int i = 0; i < 100; i++)
@@ -191,7 +192,7 @@ TEST(OverheadTables, CallRcuHasARowHoweverFewItsTicks)
     EXPECT_NE(side_by_side_table(totals, "frequent").find("call_rcu"), std::string::npos);
 }
 
-// Five rounds of one row, up to 4 per cent around these figures: while one of a pair rises, the other falls.
+// A row of five rounds that vary by up to 4 % around these figures. Rows in `falling` fall while the others rise.
 static Row row_of(const char *label, const char *environment, double cpu_ns, double rcu_ns, double document_ns,
                   double call_rcu_ns = 0)
 {
@@ -211,7 +212,7 @@ static Row row_of(const char *label, const char *environment, double cpu_ns, dou
     return row;
 }
 
-// As in 2002: every conclusion holds.
+// Rows for which every conclusion of the paper of 2002 holds.
 static std::vector<Row> rows_of_2002()
 {
     return {row_of("base", "rare", 100, 0, 45),
@@ -247,26 +248,26 @@ static Outcome outcome_with(const Row &changed, const std::string &claim)
     return outcome_of(judge(rows), claim);
 }
 
-TEST(OverheadChecks, FiguresAsIn2002Hold)
+TEST(OverheadChecks, FiguresOf2002Hold)
 {
     for (const Verdict &verdict : judge(rows_of_2002()))
         EXPECT_EQ(verdict.outcome, Outcome::held) << verdict.claim << ": " << verdict.figures;
 }
 
-TEST(OverheadChecks, RcuThatCostsWhatItSavesIsNotReproduced)
+TEST(OverheadChecks, CostNotClearlyBelowTheBaseIsNotReproduced)
 {
     EXPECT_EQ(outcome_with(row_of("ltimer", "frequent", 95, 4, 30), "1. RCU"), Outcome::not_reproduced);
     EXPECT_EQ(outcome_with(row_of("ltimer", "frequent", 95, 4, 23.5), "1. RCU"), Outcome::not_reproduced)
-        << "less, inside the spread";
+        << "lower, but inside the spread";
 }
 
-TEST(OverheadChecks, ADefaultDriverThatCostsMoreIsNotReproduced)
+TEST(OverheadChecks, CostlierDefaultDriverIsNotReproduced)
 {
     EXPECT_EQ(outcome_with(row_of("kthread", "frequent", 120, 4, 21), "all of it"), Outcome::not_reproduced);
     EXPECT_EQ(outcome_with(row_of("kthread", "frequent", 98, 4, 21), "all of it"), Outcome::not_reproduced);
 }
 
-TEST(OverheadChecks, MostEnginesIsTwoOfThree)
+TEST(OverheadChecks, MostEnginesMeansTwoOfThree)
 {
     std::vector<Row> rows = rows_of_2002();
     rows[1] = row_of("ltimer", "rare", 70, 1, 44.5); // inside the spread
@@ -274,18 +275,18 @@ TEST(OverheadChecks, MostEnginesIsTwoOfThree)
     rows[2] = row_of("sched/global counter", "rare", 70, 2, 60);
     EXPECT_EQ(outcome_of(judge(rows), "2. when"), Outcome::not_reproduced);
     rows.erase(rows.begin() + 3);
-    EXPECT_EQ(outcome_of(judge(rows), "2. when"), Outcome::not_judged) << "one of the three was left out";
+    EXPECT_EQ(outcome_of(judge(rows), "2. when"), Outcome::not_judged) << "one of the three engines is missing";
 }
 
-TEST(OverheadChecks, AGlobalQueueIsComparedWithQueuesOfTheThreads)
+TEST(OverheadChecks, GlobalQueueIsComparedWithPerThreadQueues)
 {
     EXPECT_EQ(outcome_with(row_of("poll", "frequent", 100, 140, 150), "with all CPUs"), Outcome::not_reproduced);
     EXPECT_EQ(outcome_with(row_of("poll", "frequent", 100, 98, 150), "with all CPUs"), Outcome::not_reproduced)
-        << "the queue costs more, inside the spread";
+        << "the global queue costs more, but inside the spread";
     EXPECT_EQ(outcome_with(row_of("poll/free CPU", "frequent", 100, 98, 150), "kept free"), Outcome::not_reproduced);
 }
 
-TEST(OverheadChecks, TheCounterIsComparedWithTheSameEngineWithoutIt)
+TEST(OverheadChecks, GlobalCounterIsComparedWithTheSameEngineWithoutIt)
 {
     const char *label = "sched/global counter";
     EXPECT_EQ(outcome_with(row_of(label, "frequent", 95, 12, 28, 20.5), "4. the global"), Outcome::not_reproduced);
@@ -295,7 +296,7 @@ TEST(OverheadChecks, TheCounterIsComparedWithTheSameEngineWithoutIt)
     EXPECT_EQ(outcome_with(few, "4. the global"), Outcome::not_judged);
 }
 
-TEST(OverheadChecks, TheBarFailsBeyondTheSpreadOnly)
+TEST(OverheadChecks, CostBeyondTheBarFailsOnlyOutsideTheSpread)
 {
     EXPECT_EQ(outcome_with(row_of("kthread", "rare", 110, 1, 20), "updates rare"), Outcome::failed);
     EXPECT_EQ(outcome_with(row_of("kthread", "rare", 99, 1, 20), "updates rare"), Outcome::not_reproduced);
@@ -316,7 +317,7 @@ TEST(OverheadChecks, TimesOfFewRoundsAreNotJudged)
     EXPECT_NE(verdict_text(verdicts).find("rounds: 4 of the 5"), std::string::npos);
 }
 
-TEST(OverheadChecks, OtherWorkIsNoticedBeyondTheSpread)
+TEST(OverheadChecks, DifferentAmountOfWorkFailsOutsideTheSpread)
 {
     const char *claim = "same work";
     EXPECT_EQ(outcome_of(judge(rows_of_2002(), false), claim), Outcome::held);
@@ -328,21 +329,21 @@ TEST(OverheadChecks, OtherWorkIsNoticedBeyondTheSpread)
     misses(6, {0.40, 0.41, 0.42, 0.41, 0.40});
     EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::failed);
     misses(6, {0.10, 0.11, 0.10, 0.11, 0.10});
-    EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::failed) << "less is other work too";
+    EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::failed) << "less work fails too";
     misses(6, {0.20, 0.30, 0.20, 0.30, 0.20});
     EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::not_judged) << "the spread covers the bound";
     misses(7, {0.40, 0.41, 0.42, 0.41, 0.40});
-    EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::failed) << "one of them is beyond it";
+    EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::failed) << "one variant is beyond the bound";
 }
 
-TEST(OverheadChecks, AnEngineThatInvokesNothingFailsInAQuickRunToo)
+TEST(OverheadChecks, EngineWithoutInvocationsFailsInAQuickRunToo)
 {
     std::vector<Row> rows = rows_of_2002();
     rows[8].callbacks_per_s = 0;
     EXPECT_EQ(outcome_of(judge(rows, false), "invoked callbacks"), Outcome::failed);
 }
 
-// A verdict by samples of the profile, and which rows it compares in rows_of_2002().
+// A verdict from samples of the profile, one row of rows_of_2002() that it compares, and the samples that it needs.
 struct BySamples {
     const char *claim;
     std::size_t row;
@@ -358,7 +359,7 @@ static const BySamples by_samples[] = {
     {"4. the global", 8, &Row::call_rcu_samples, "call_rcu()"},
 };
 
-TEST(OverheadChecks, TooFewSamplesAreNotJudgedAndNamed)
+TEST(OverheadChecks, TooFewSamplesAreNotJudgedButReported)
 {
     for (const BySamples &one : by_samples) {
         std::vector<Row> rows = rows_of_2002();
@@ -370,7 +371,7 @@ TEST(OverheadChecks, TooFewSamplesAreNotJudgedAndNamed)
     }
 }
 
-TEST(OverheadChecks, MissingSamplesCountAsNone)
+TEST(OverheadChecks, MissingSampleCountIsZero)
 {
     for (const BySamples &one : by_samples) {
         std::vector<Row> rows = rows_of_2002();
@@ -381,7 +382,7 @@ TEST(OverheadChecks, MissingSamplesCountAsNone)
     }
 }
 
-TEST(OverheadChecks, TheSameWorkNeedsMissesAndTwoVariants)
+TEST(OverheadChecks, SameWorkNeedsMissesAndTwoVariants)
 {
     const char *claim = "same work";
     std::vector<Row> rows = rows_of_2002();
@@ -391,10 +392,10 @@ TEST(OverheadChecks, TheSameWorkNeedsMissesAndTwoVariants)
     rows[6].misses = std::nullopt;
     EXPECT_EQ(figures_of(judge(rows), claim), "0 misses of the 1,000 that each variant needs");
     EXPECT_EQ(figures_of(judge({row_of("base", "frequent", 100, 0, 24)}), claim), "1 variants of the 2 that it needs");
-    EXPECT_EQ(outcome_of(judge({}), claim), Outcome::not_judged) << "it does not vanish";
+    EXPECT_EQ(outcome_of(judge({}), claim), Outcome::not_judged) << "the verdict is present even without rows";
 }
 
-TEST(OverheadChecks, AnEngineThatDeletedNothingDidNotFailToInvoke)
+TEST(OverheadChecks, EngineWithoutDeletionsNeedsNoInvocations)
 {
     const char *claim = "invoked callbacks";
     std::vector<Row> rows = rows_of_2002();
@@ -402,6 +403,7 @@ TEST(OverheadChecks, AnEngineThatDeletedNothingDidNotFailToInvoke)
     EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::not_judged);
     EXPECT_NE(figures_of(judge(rows), claim).find("; 0 entries deleted by poll"), std::string::npos);
     rows[8].callbacks_per_s = 0;
-    EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::failed) << "another one deleted and did not invoke";
+    EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::failed)
+        << "another engine deleted entries and invoked no callbacks";
     EXPECT_EQ(outcome_of(judge({row_of("base", "frequent", 100, 0, 24)}), claim), Outcome::not_judged);
 }

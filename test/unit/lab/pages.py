@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The pages of the experiments, from small made-up results: what they say on top, warn of, and draw.
+"""Tests of the HTML pages of the experiments, from small made-up results: summaries, warnings and charts.
 
 usage: pages.py SOURCE_DIR [drawn]
-drawn: in headless Chromium, in windows of 1200 and 600 pixels: all charts are drawn, and no text leaves its picture.
-Exit 0 right, 1 wrong, 2 wrong usage, 77 nothing was looked at: no plotly, or no Chromium.
+drawn: in headless Chromium, in windows of 1200 and 600 pixels, check that all charts are drawn and no text is cut off.
+Exit 0 no fault, 1 a fault, 2 wrong usage, 77 no page was checked: no plotly, or no Chromium.
 """
 import html
 import json
@@ -25,22 +25,22 @@ import page_data
 SKIPPED = 77
 WIDTHS = (1200, 600)
 CHART = re.compile(r'<script type="application/json">(.*?)</script><div class="chart">', re.S)
-# What each page says of the made-up results, and how many charts it has of them.
+# For each page: texts that it must contain for the made-up results, and its number of charts.
 EXPECTED = {
     "latency": (["unbounded by 1,088 µs of CPU time (30,000 callbacks begun late)", "daemon never ran into it",
-                 "noise decides", "1 held, 1 not reproduced", "what inline does"], 11),
+                 "noise determines", "1 held, 1 not reproduced", "what inline does"], 11),
     "expedited": (["2,746 µs on average", "151 µs for a real-time one", "noise"], 5),
     "blocked": (["97,719 iterations a second", "+46 %", "noise"], 5),
     "overhead": (["100 ns of CPU time with base and 60.0 with ltimer", "1 of 2 engines took less than base"], 4),
     "scale": (["gp_scan", "4,096 CPUs", "0.06</td><td class=\"r\">≤ 1x</td><td class=\"r\">2 of 3"], 9),
 }
-# What a chart of the page says.
+# Texts that the charts of a page must contain.
 DRAWN = {"latency": ("unbounded: worst sample 1,500 µs late", "30,000 callbacks", "1,500 µs late",
                      "the worst sample is due", "callbacks wait"),
          "expedited": ("2022: mean with a workqueue", "bar of p99: 1 ms"),
          "blocked": ("2026: mean of the node's list",),
          "overhead": ("as base",), "scale": ("16 read, in one leaf", "cache-line transfers per callback")}
-# Runs in a window that holds every page in a frame of each width, and leaves what is wrong as text.
+# Runs in a window that shows every page in a frame of each width, and writes the faults as JSON into #found.
 WATCH = """
 const wrong = [], frames = [...document.querySelectorAll('iframe')];
 function look(frame) {
@@ -53,7 +53,7 @@ function look(frame) {
       const own = text.getBoundingClientRect();
       if (own.width > 0 && (own.left < box.left - 1 || own.right > box.right + 1 || own.top < box.top - 1 ||
                             own.bottom > box.bottom + 1))
-        wrong.push(name + ': outside of its picture: ' + text.textContent);
+        wrong.push(name + ': text outside its picture: ' + text.textContent);
     }
   }
   const asked = inside.querySelectorAll('div.chart').length;
@@ -99,7 +99,7 @@ def finite(values):
 
 
 def chart_faults(chart):
-    """A trace without a value, or a colour that is no colour."""
+    """Traces without a value, and invalid colours."""
     faults = [] if chart["data"] else ["a chart without traces"]
     for trace in chart["data"]:
         if not (finite(trace.get("x", [])) or finite(trace.get("y", []))) or len(trace["x"]) != len(trace["y"]):
@@ -110,7 +110,7 @@ def chart_faults(chart):
 
 
 def axis_faults(chart):
-    """An axis of numbers without a title, or a logarithmic one whose ticks between powers of ten lose their zeros."""
+    """Numeric axes without a title, and logarithmic axes whose tick labels between powers of ten lose their zeros."""
     faults = []
     axes = {name: axis for name, axis in chart["layout"].items() if re.fullmatch(r"[xy]axis\d*", name)}
     for name, axis in axes.items():
@@ -141,7 +141,7 @@ def page_faults(name, page, drawn):
 
 
 def tables_alone(root, folder):
-    """An interpreter without plotly writes the tables, says what is missing, and exits with 3."""
+    """Without plotly a page has its tables and names the missing package, and the script exits with 3."""
     hidden = folder / "hidden" / "plotly"
     hidden.mkdir(parents=True)
     (hidden / "__init__.py").write_text("raise ImportError('hidden')\n", encoding="utf-8")
@@ -152,18 +152,18 @@ def tables_alone(root, folder):
         page = path.read_text(encoding="utf-8")
         wrong += page_faults(name, page, False)
         wrong += [f"{name}: exit {code} without plotly"] * (code != 3)
-        wrong += [f"{name}: tells nobody what to install"] * ("apt-get install python3-plotly" not in page)
+        wrong += [f"{name}: does not say what to install"] * ("apt-get install python3-plotly" not in page)
         wrong += [f"{name}: no table without plotly"] * ("<table>" not in page)
         wrong += [f"{name}: a heading without content"] * (re.search(r"</h2>(<h2>|</body>)", page) is not None)
     return wrong
 
 
-# What a row is of, which is always known.
+# Keys that identify a row, and so always have a value.
 SUBJECTS = {"burst", "readers", "tasks", "experiments", "threads", "rounds", "count"}
 
 
 def sparse(data):
-    """The same document where no figure could be measured."""
+    """The same document without any measured figure."""
     def emptied(row):
         return {key: None if isinstance(value, (int, float)) and not isinstance(value, bool) and key not in SUBJECTS
                 else value for key, value in row.items()}
@@ -182,8 +182,8 @@ def with_charts(root, folder):
         wrong += [f"{name}: exit {code}"] * (code != 0)
         wrong += page_faults(name, path.read_text(encoding="utf-8"), True)
     quiet = run_script(root, folder, "latency", page_data.latency(root, noisy=False))[1].read_text(encoding="utf-8")
-    wrong += ["latency: a warning on a quiet machine"] * ("noise decides" in quiet)
-    # The check itself: what it must see.
+    wrong += ["latency: a warning on a quiet machine"] * ("noise determines" in quiet)
+    # The checks must find these faults.
     empty = {"data": [{"name": "empty", "x": [], "y": []}, {"x": [1], "y": [2], "line": {"color": "var(--#1f77b4)"}}]}
     wrong += ["an empty trace and a wrong colour pass"] * (len(chart_faults(empty)) != 2)
     bare = {"layout": {"xaxis": {"type": "log", "showticklabels": True, "title": {"text": "µs"}}, "yaxis": {}}}
@@ -192,7 +192,7 @@ def with_charts(root, folder):
 
 
 def pictures(root, folder):
-    """Those of README.md and docs/scale.md, in both themes."""
+    """Faults of the pictures of README.md and docs/scale.md, in both themes."""
     wrong = []
     for name, data, text in (("flood", page_data.latency(root), "30,000 late"), ("idle", page_data.bench(), "rtrcu"),
                              ("lines", page_data.lines(), "flat, all")):
@@ -200,7 +200,7 @@ def pictures(root, folder):
         code = subprocess.run([sys.executable, root / "lab/report/picture.py", name, folder / "data.json",
                                folder / name], check=False).returncode
         if code == 3:
-            print("no python3-matplotlib: the pictures were not looked at")
+            print("no python3-matplotlib: the pictures were not checked")
             return wrong
         for theme in ("light", "dark"):
             file = folder / f"{name}-{theme}.svg"
@@ -211,7 +211,7 @@ def pictures(root, folder):
 
 
 def in_chromium(chromium, folder, pages):
-    """What is wrong with the pages, (title, path), as drawn."""
+    """Faults that Chromium finds in @pages, a list of (title, path)."""
     frames = "".join(f'<iframe title="{title} at {width}" src="{path.name}" width="{width}" height="900"></iframe>'
                      for title, path in pages for width in WIDTHS)
     watcher = folder / "watch.html"
@@ -223,14 +223,14 @@ def in_chromium(chromium, folder, pages):
         check=False, capture_output=True, text=True, timeout=240)
     found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.S)
     if not found:
-        return [f"Chromium gave nothing: {done.stderr[-500:]}"]
+        return [f"no result from Chromium: {done.stderr[-500:]}"]
     found = json.loads(html.unescape(found[1]))
     return found["wrong"] + ["frames are missing"] * (found["looked"] != len(pages) * len(WIDTHS))
 
 
 def as_drawn(root, folder, chromium):
     pages = [(name, run_script(root, folder, name, data)[1]) for name, data in documents(root).items()]
-    # One more page, whose first chart has a label that the right edge cuts off.
+    # A page whose first chart has a label that the right edge cuts off: the check must find it.
     broken = folder / "broken.html"
     text = pages[1][1].read_text(encoding="utf-8")
     broken.write_text(text.replace('"annotations":[{', '"annotations":[{"text":"cut off","x":1.05,"y":1,"xref":"paper",'
@@ -254,7 +254,7 @@ def main(arguments):
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     drawn = len(arguments) == 3
     if drawn and not (chromium and has_plotly()):
-        print("looked at nothing: there is no " + ("Chromium" if not chromium else "python3-plotly"))
+        print("no page was checked: there is no " + ("Chromium" if not chromium else "python3-plotly"))
         return SKIPPED
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -264,7 +264,7 @@ def main(arguments):
             wrong = tables_alone(root, folder) + (with_charts(root, folder) if has_plotly() else [])
             wrong += pictures(root, folder)
             if not has_plotly():
-                print("no python3-plotly: the charts were not looked at")
+                print("no python3-plotly: the charts were not checked")
     print("\n".join(wrong + [f"{len(wrong)} wrong"]))
     return 1 if wrong else 0
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The geoip parser, the split of ranges into prefixes, and the longest-prefix lookup against a plain search.
+// Tests of the geoip parser, of ranges as prefixes, and of the longest-prefix look-up, compared with a linear search.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -16,7 +16,7 @@ static std::vector<Prefix> range(uint32_t first, uint32_t last)
     return prefixes;
 }
 
-TEST(Prefixes, ARangeBecomesTheFewestAlignedPrefixes)
+TEST(Prefixes, RangeBecomesTheFewestAlignedPrefixes)
 {
     std::vector<Prefix> one = range(0x01000000, 0x010000ff);
     ASSERT_EQ(one.size(), 1u);
@@ -74,12 +74,12 @@ static const Prefix *plain_find(const std::vector<Prefix> &prefixes, uint32_t ad
     return best;
 }
 
-TEST(Prefixes, LookupAgreesWithAPlainSearch)
+TEST(Prefixes, LookupAgreesWithALinearSearch)
 {
     const auto seed = std::random_device{}();
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
-    // A small address space, so that prefixes nest and share their first address.
+    // The address space is small, so that prefixes nest and share their first address.
     std::vector<Prefix> prefixes;
     for (int i = 0; i < 300; i++) {
         auto length = static_cast<uint8_t>(16 + random() % 17);
@@ -98,12 +98,12 @@ TEST(Prefixes, LookupAgreesWithAPlainSearch)
     }
 }
 
-TEST(Prefixes, AnEmptyTableFindsNothing)
+TEST(Prefixes, EmptyTableFindsNothing)
 {
     EXPECT_EQ(PrefixTable().find(1), nullptr);
 }
 
-TEST(Packets, ChangeTheirDestinationAfterEveryFifth)
+TEST(Packets, DestinationIsKeptForFivePackets)
 {
     PrefixTable table(generate_prefixes(1000, 1));
     PacketSource packets(table, 5000, 42);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Quantiles are exact, and are withheld where the samples are too few.
+// Tests of quantiles, which are exact, and absent if there are too few samples, and of the histogram.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ TEST(Quantile, IsTheNearestRank)
     EXPECT_DOUBLE_EQ(thousand.mean(), 500.5);
 }
 
-TEST(Quantile, NeedsTenSamplesBeyondIt)
+TEST(Quantile, NeedsTenSamplesAboveIt)
 {
     EXPECT_EQ(samples_needed(0.5), 20u);
     EXPECT_EQ(samples_needed(0.99), 1'000u);
@@ -50,7 +50,7 @@ TEST(Quantile, AgreesWithItsDefinition)
     std::mt19937_64 random(seed);
     std::vector<uint64_t> values(20'000);
     for (uint64_t &value : values)
-        value = random() % 1000; // many equal ones
+        value = random() % 1000; // many equal values
     Samples samples(values);
     for (double q : {0.5, 0.9, 0.99, 0.999}) {
         uint64_t result = samples.quantile(q).value();
@@ -61,7 +61,7 @@ TEST(Quantile, AgreesWithItsDefinition)
     }
 }
 
-TEST(Quantile, CdfKeepsTheWholeTail)
+TEST(Quantile, CdfKeepsEachOfTheLargestSamples)
 {
     Samples samples = counting(50'000);
     auto curve = samples.cdf(200);
@@ -78,6 +78,6 @@ TEST(Histogram, CountsEverySampleOnce)
     std::vector<uint64_t> values = {0, 1, 5, 50, 500, 5000, 1'000'000};
     auto bins = log_histogram(values, 10, 1000, 2);
     ASSERT_EQ(bins.size(), 2u);
-    EXPECT_DOUBLE_EQ(bins[0], 4); // 0, 1 and 5 lie below and are put into the first
+    EXPECT_DOUBLE_EQ(bins[0], 4); // 0, 1 and 5, which are below the first bin, and 50
     EXPECT_DOUBLE_EQ(bins[1], 3);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Tables, numbers, charts and verdicts as text.
+// Tests of tables, numbers, charts, verdicts and documents of a report.
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 
 using namespace lab;
 
-TEST(Number, HasThreeDigitsOrSeparators)
+TEST(Number, HasThreeDigitsOrThousandsSeparators)
 {
     EXPECT_EQ(number(std::nullopt), "-");
     EXPECT_EQ(number(0), "0");
@@ -23,7 +23,7 @@ TEST(Number, HasThreeDigitsOrSeparators)
     EXPECT_EQ(number(1234567), "1,234,567");
 }
 
-TEST(Table, AlignsColumnsByWhatIsSeen)
+TEST(Table, AlignsColumnsByVisibleWidth)
 {
     Table table;
     table.column("name", Table::Align::left);
@@ -36,7 +36,25 @@ TEST(Table, AlignsColumnsByWhatIsSeen)
                             "longer      7\n");
 }
 
-TEST(Table, EscapesWhatATerminalWouldObey)
+TEST(Table, WrapsCellsWiderThanTheTable)
+{
+    Table table;
+    table.column("name", Table::Align::left);
+    table.column("note", Table::Align::left);
+    table.row({"one", "µs of a long note"});
+    table.row({"two", "short"});
+    EXPECT_EQ(table.text(16), "name  note\n"
+                              "────────────────\n"
+                              "one   µs of a\n"
+                              "      long note\n"
+                              "two   short\n");
+    EXPECT_EQ(table.text(0), "name  note\n"
+                             "───────────────────────\n"
+                             "one   µs of a long note\n"
+                             "two   short\n");
+}
+
+TEST(Table, EscapesControlSequences)
 {
     Table table;
     table.column("name", Table::Align::left);
@@ -59,7 +77,7 @@ TEST(Chart, ShowsASingleSampleAndTheAxis)
     EXPECT_EQ(density_chart("nothing", {{"none", {}}}, 40), "");
 }
 
-TEST(Verdict, OnlyFailuresFail)
+TEST(Verdict, OnlyFailedOutcomeIsAFailure)
 {
     std::vector<Verdict> verdicts = {
         {Outcome::held, "a", "1"}, {Outcome::not_reproduced, "b", "2"}, {Outcome::not_judged, "c", "3"}};
@@ -69,7 +87,7 @@ TEST(Verdict, OnlyFailuresFail)
     EXPECT_NE(verdict_text(verdicts).find("FAILED"), std::string::npos);
 }
 
-TEST(Document, CarriesTheVerdicts)
+TEST(Document, ContainsTheVerdicts)
 {
     Document document("made up", Machine{});
     document.verdicts({{Outcome::held, "a claim", "1 against 2"}, {Outcome::failed, "another", "3"}});
@@ -79,7 +97,7 @@ TEST(Document, CarriesTheVerdicts)
     EXPECT_EQ(verdicts[1]["outcome"], "FAILED");
 }
 
-TEST(Document, WritesNamesThatAreNoText)
+TEST(Document, InvalidUtf8AndControlCharactersAreEscaped)
 {
     const std::string file = testing::TempDir() + "rtrcu_document_names.json";
     Machine machine;

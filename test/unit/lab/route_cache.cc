@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The route cache: hits, misses, expiry and the threshold, under a Sync that checks how it is called.
+// Tests of the route cache: hits, misses, expiry and its threshold.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -10,7 +10,7 @@
 
 using namespace lab;
 
-// Counts calls and fails a test in which locks nest or an entry is retired outside the update lock.
+// Fails a test in which locks nest or an entry is retired without the update lock; frees retired entries at the end.
 struct CheckingSync {
     ~CheckingSync()
     {
@@ -98,13 +98,13 @@ TEST(RouteCache, CollectsNothingBelowItsThreshold)
     EXPECT_TRUE(sync.retired.empty());
 }
 
-TEST(RouteCache, KeepsWhatIsInUse)
+TEST(RouteCache, KeepsEntriesInUse)
 {
     PrefixTable table = small_table();
     CheckingSync sync;
     RouteCache<CheckingSync> cache(table, 64, 128, sync);
     RouteStatistics statistics;
-    // One destination is used all the time among many that are used once.
+    // One destination is used again and again among many that are used once.
     uint64_t misses_of_favourite = 0;
     for (uint32_t i = 0; i < 50'000; i++) {
         uint64_t before = statistics.misses;

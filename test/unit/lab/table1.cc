@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Table 1 of the paper of 2004: its rows from rounds, and verdicts that rows can make fail.
+// Tests of Table 1 of the paper of 2004: rows from rounds, and verdicts.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -24,7 +24,7 @@ Table1Row row_of(const char *policy, const std::vector<double> &late_us, const s
 
 const std::vector<double> some_share = {4, 5, 4, 5, 4, 5};
 
-// Stock as in the paper, and cures that differ by less than their spread.
+// Rows in which `unbounded` is as late as in the paper, and the remedies differ by less than their spread.
 std::vector<Table1Row> paper()
 {
     return {row_of("unbounded", {700, 711, 730, 690, 705, 720}, {410, 400, 420, 415, 405, 409}),
@@ -40,7 +40,7 @@ const char *goal = "the goal of 250";
 
 } // namespace
 
-TEST(Table1, ThePapersFindingsHoldOnThePapersKindOfRows)
+TEST(Table1, PublishedFindingsHoldForPublishedRows)
 {
     const Verdicts verdicts = judge_table1(paper(), true);
     EXPECT_EQ(outcome_of(verdicts, stock_later), Outcome::held);
@@ -48,7 +48,7 @@ TEST(Table1, ThePapersFindingsHoldOnThePapersKindOfRows)
     EXPECT_EQ(outcome_of(verdicts, alike), Outcome::held);
 }
 
-TEST(Table1, StockWithinTheSpreadOfACureIsNotReproduced)
+TEST(Table1, UnboundedWithinTheSpreadOfARemedyIsNotReproduced)
 {
     std::vector<Table1Row> rows = paper();
     rows[0].each_late_us = {390, 260, 230, 425, 229, 410};
@@ -57,7 +57,7 @@ TEST(Table1, StockWithinTheSpreadOfACureIsNotReproduced)
     EXPECT_EQ(outcome_of(judge_table1(rows, true), share_larger), Outcome::not_reproduced);
 }
 
-TEST(Table1, ACureThatDiffersInEveryRoundIsSignificant)
+TEST(Table1, RemedyThatDiffersInEveryRoundIsSignificant)
 {
     std::vector<Table1Row> rows = paper();
     for (double &late : rows[2].each_late_us)
@@ -65,12 +65,12 @@ TEST(Table1, ACureThatDiffersInEveryRoundIsSignificant)
     EXPECT_EQ(outcome_of(judge_table1(rows, true), alike), Outcome::not_reproduced);
 }
 
-TEST(Table1, ThePapersRemarkOnDirectInvocationStandsBesideTheFigures)
+TEST(Table1, PublishedRemarkOnDirectInvocationIsShown)
 {
     EXPECT_NE(figures_of(judge_table1(paper(), true), alike).find("2004: direct somewhat better"), std::string::npos);
 }
 
-TEST(Table1, TheGoalIsMetMissedOrHiddenByTheSpread)
+TEST(Table1, GoalIsNotJudgedIfTheSpreadCoversIt)
 {
     std::vector<Table1Row> rows = paper();
     EXPECT_EQ(outcome_of(judge_table1(rows, true), goal), Outcome::not_judged);
@@ -95,7 +95,7 @@ TEST(Table1, FewRoundsAndQuickRunsAreNotJudged)
         }
 }
 
-TEST(Table1, ARowHasTheLargestLatenessOfEachRound)
+TEST(Table1, RowHasTheLargestLatenessOfEachRound)
 {
     VariantRecord record(100, 100);
     for (uint32_t late_us : {10, 700, 20, 30, 650, 1})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The trace around the worst sample: which round is kept, what of it, and the batches of other threads.
+// Tests of the trace around the worst sample: the chosen round, its window, and batches of other threads.
 #include "probe/trace.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ struct TraceTest : testing::Test {
     }
 };
 
-TEST_F(TraceTest, WorstSampleIsInTheMiddle)
+TEST_F(TraceTest, WorstSampleIsInTheMiddleOfTheTrace)
 {
     begin();
     late_at(80 * ms, 5 * ms);
@@ -73,14 +73,14 @@ TEST_F(TraceTest, OnlyAWorseRoundReplacesTheTrace)
     }
 }
 
-TEST_F(TraceTest, EventsBeyondTheWindowAreCutOrLeftOut)
+TEST_F(TraceTest, EventsAreClippedToTheWindow)
 {
     begin();
     late_at(200 * ms, 1 * ms);
-    trace.batch(batch_at(begin_ns + 100 * ms, begin_ns + 149 * ms, 7)); // before
-    trace.batch(batch_at(begin_ns + 140 * ms, begin_ns + 160 * ms, 8)); // runs into it
-    trace.section(begin_ns + 240 * ms, begin_ns + 300 * ms);            // runs out of it
-    trace.section(begin_ns + 251 * ms, begin_ns + 252 * ms);            // after
+    trace.batch(batch_at(begin_ns + 100 * ms, begin_ns + 149 * ms, 7)); // ends before the window
+    trace.batch(batch_at(begin_ns + 140 * ms, begin_ns + 160 * ms, 8)); // overlaps its beginning
+    trace.section(begin_ns + 240 * ms, begin_ns + 300 * ms);            // overlaps its end
+    trace.section(begin_ns + 251 * ms, begin_ns + 252 * ms);            // begins after the window
     trace.keep(record);
     ASSERT_EQ(record.trace.count(), 3u);
     EXPECT_EQ(record.trace[1].callbacks, 8u);
@@ -90,14 +90,14 @@ TEST_F(TraceTest, EventsBeyondTheWindowAreCutOrLeftOut)
     EXPECT_EQ(record.trace[2].end_ns, 100 * ms);
 }
 
-TEST_F(TraceTest, CallbacksOfOtherThreadsThatFollowEachOtherAreOneBatch)
+TEST_F(TraceTest, ConsecutiveCallbacksOfOtherThreadsAreOneBatch)
 {
     begin();
     const int64_t at = now_ns();
     const uint64_t first = cycles_now(), gap = static_cast<uint64_t>(1'000'000 * cycles_per_ns());
     for (const uint64_t stamp : {first, first + 1, first + 2, first + gap})
         callback_stamps.note(stamp);
-    while (cycles_now() <= first + gap) // the stamp of the future has passed
+    while (cycles_now() <= first + gap) // until the last stamp, which is in the future, has passed
         continue;
     late_at(0, 1 * ms);
     trace.keep(record);
@@ -109,7 +109,7 @@ TEST_F(TraceTest, CallbacksOfOtherThreadsThatFollowEachOtherAreOneBatch)
     EXPECT_GE(begin_ns + earlier.begin_ns - 50 * ms, at - 1 * ms);
 }
 
-TEST_F(TraceTest, ARoundWithDroppedStampsIsNotKept)
+TEST_F(TraceTest, RoundWithDroppedStampsIsNotKept)
 {
     begin();
     late_at(0, 1 * ms);

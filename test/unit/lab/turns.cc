@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Turns of an experiment: a time limit ends them, and what it cost is counted.
+// Tests of rounds and turns of an experiment, which a time limit ends.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -27,7 +27,7 @@ struct Played {
 
 } // namespace
 
-TEST(Turns, WithoutALimitAllRun)
+TEST(Turns, AllRunWithoutALimit)
 {
     Played played;
     EXPECT_TRUE(played.play_turns(1000));
@@ -35,7 +35,7 @@ TEST(Turns, WithoutALimitAllRun)
     EXPECT_EQ(played.rounds.skipped, 0u);
 }
 
-TEST(Turns, NoneBeginsThatWouldEndAfterTheLimit)
+TEST(Turns, DoNotBeginIfTheyWouldEndAfterTheLimit)
 {
     Played played;
     played.rounds.end_ns = now_ns() + 500'000'000'000;
@@ -44,7 +44,7 @@ TEST(Turns, NoneBeginsThatWouldEndAfterTheLimit)
     EXPECT_EQ(played.rounds.skipped, 4u);
 }
 
-TEST(Turns, AllRunThatEndBeforeTheLimit)
+TEST(Turns, RunIfTheyEndBeforeTheLimit)
 {
     Played played;
     played.rounds.end_ns = now_ns() + 1'000'000'000'000;
@@ -53,7 +53,7 @@ TEST(Turns, AllRunThatEndBeforeTheLimit)
     EXPECT_EQ(played.rounds.skipped, 0u);
 }
 
-TEST(OverheadRound, IsGivenUpAtTheLimit)
+TEST(OverheadRound, EndsAtTheLimit)
 {
     const auto result = std::make_unique<overhead::RoundResult>();
     overhead::RoundOptions options;

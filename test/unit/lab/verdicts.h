@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Finding one verdict among those of an experiment.
+// Search for one verdict by a part of its claim.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Causes of late samples from readings that are made up, and each verdict of --why made to fail.
+// Tests of `rtrcu latency --why`: causes of late samples from made-up readings, and verdicts.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ namespace
 constexpr int64_t due = 1'000'000;
 constexpr LoopTimers timers = {200'000, 10'000, 217'000};
 
-// The loop's turn from 40 µs before the due time to 60 µs after it: 50 µs of work, then 40 µs of callbacks.
+// One turn of the loop, from 40 µs before the due time to 60 µs after it: 50 µs of work, then 40 µs of callbacks.
 LoopPhases turn_across_the_due_time()
 {
     LoopPhases phases;
@@ -42,7 +42,7 @@ LoopPhases turn_before_the_due_time()
     return phases;
 }
 
-// All of the time from `from` to `to` on a CPU that ran.
+// The counts at @at_ns of a thread that has run without interruption.
 ThreadCounts counts_at(int64_t at_ns)
 {
     ThreadCounts counts;
@@ -67,7 +67,7 @@ const UsualTimes usual = {5'000, 1'000, 50, 6'000, 40'000};
 
 } // namespace
 
-TEST(LateSample, ABusyLoopIsSplitIntoWorkAndCallsAfterTheDueTime)
+TEST(LateSample, TurnAcrossTheDueTimeIsSplitIntoWorkAndCalls)
 {
     const LateSample late = sample_of(counts_at(due - 100'000), counts_at(due + 66'000), turn_across_the_due_time());
     EXPECT_FALSE(late.asleep);
@@ -77,27 +77,27 @@ TEST(LateSample, ABusyLoopIsSplitIntoWorkAndCallsAfterTheDueTime)
     EXPECT_EQ(late.stolen_ns + late.waited_ns + late.blocked_ns + late.faults, 0u);
 }
 
-TEST(LateSample, ALoopThatSleptWhenTheProbeWasDueHasNoWorkInTheWay)
+TEST(LateSample, LoopAsleepAtTheDueTimeHasNoWorkOrCallTime)
 {
     const LateSample late = sample_of(counts_at(due - 30'000), counts_at(due + 66'000), turn_before_the_due_time());
     EXPECT_TRUE(late.asleep);
     EXPECT_EQ(late.work_ns + late.calls_ns, 0u);
 }
 
-TEST(LateSample, TimeOnACpuThatTheSchedulerDoesNotCountIsStolen)
+TEST(LateSample, UncountedTimeOnACpuIsStolen)
 {
     ThreadCounts after = counts_at(due + 66'000);
     after.cpu_ns -= 20'000;
     EXPECT_EQ(sample_of(counts_at(due - 100'000), after, turn_across_the_due_time()).stolen_ns, 20'000u);
     after.cpu_ns += 21'000;
     EXPECT_EQ(sample_of(counts_at(due - 100'000), after, turn_across_the_due_time()).stolen_ns, 0u)
-        << "clocks that differ the other way show nothing";
+        << "more CPU time than elapsed counts as none";
 }
 
-TEST(LateSample, ASwitchInsideATurnIsALockAndTheOneOfTheSleepIsNot)
+TEST(LateSample, OnlyASleepInsideATurnCountsAsBlocked)
 {
     ThreadCounts after = counts_at(due + 66'000);
-    // Asleep for 60 µs before the turn, and off the CPU for 25 µs inside it.
+    // The thread slept for 60 µs before the turn, and was off the CPU for 25 µs inside it.
     after.occupied_ns = after.cpu_ns = due + 66'000 - 85'000;
     after.voluntary = 1;
     const ThreadCounts before = counts_at(due - 100'000);
@@ -106,9 +106,9 @@ TEST(LateSample, ASwitchInsideATurnIsALockAndTheOneOfTheSleepIsNot)
     EXPECT_EQ(sample_of(before, after, turn_across_the_due_time()).blocked_ns, 25'000u);
 }
 
-TEST(LateSample, ExpiriesOfBothTimersAreCountedButNotTheOneThatWakes)
+TEST(LateSample, ExpiriesOfBothTimersAreCountedExceptTheOneThatWakes)
 {
-    // Work expires at 1,095,000: 10,000 + 5 x 217,000.
+    // The work expires at 1,095,000: 10,000 + 5 x 217,000.
     const ThreadCounts before = counts_at(due - 30'000), after = counts_at(due + 450'000);
     EXPECT_EQ(sample_of(before, after, turn_across_the_due_time(), 94'000).interrupts, 1u);
     EXPECT_EQ(sample_of(before, after, turn_across_the_due_time(), 95'000).interrupts, 2u);
@@ -116,14 +116,14 @@ TEST(LateSample, ExpiriesOfBothTimersAreCountedButNotTheOneThatWakes)
     EXPECT_EQ(sample_of(before, after, turn_before_the_due_time(), 95'000).interrupts, 1u);
 }
 
-TEST(LateWitness, RecordsWhatLiesBetweenTheLastTurnInTimeAndALateSample)
+TEST(LateWitness, NeedsAReadingOfTheSameRound)
 {
     VariantRecord record(10, 10);
     LateWitness witness(50'000, record);
     const ProbeSample late{60'000, 0, 0, 0, 0}, in_time{40'000, 0, 0, 0, 0};
     const int64_t soon = now_ns() + 3'600'000'000'000;
     witness.sample(late, soon, soon + 60'000, timers);
-    EXPECT_EQ(record.late.count(), 0u) << "there is no reading before it";
+    EXPECT_EQ(record.late.count(), 0u) << "no earlier reading exists";
     witness.turn_begins(now_ns());
     witness.turn_ends(soon, true);
     witness.sample(in_time, soon, soon + 40'000, timers);
@@ -132,11 +132,11 @@ TEST(LateWitness, RecordsWhatLiesBetweenTheLastTurnInTimeAndALateSample)
     witness.sample(late, soon, soon + 60'000, timers);
     ASSERT_EQ(record.late.count(), 1u);
     EXPECT_TRUE(record.late[0].asleep);
-    EXPECT_EQ(record.wakes.count(), 2u) << "late or not";
+    EXPECT_EQ(record.wakes.count(), 2u) << "both samples found the loop asleep, late or not";
     EXPECT_EQ(witness.readings(), 2u);
     witness.round_begins();
     witness.sample(late, soon, soon + 60'000, timers);
-    EXPECT_EQ(record.late.count(), 1u) << "the reading was of another round";
+    EXPECT_EQ(record.late.count(), 1u) << "the reading was from another round";
 }
 
 TEST(Explain, SharesAddUpToTheLateness)
@@ -166,7 +166,7 @@ TEST(Explain, SharesAddUpToTheLateness)
     EXPECT_EQ(main_cause(shares), Cause::callbacks);
 }
 
-TEST(Explain, CallbacksGetNoTimeThatWasStolen)
+TEST(Explain, StolenTimeIsNotAttributedToCallbacks)
 {
     LateSample late{};
     late.late_ns = late.own_ns = 100'000;
@@ -174,7 +174,7 @@ TEST(Explain, CallbacksGetNoTimeThatWasStolen)
     EXPECT_EQ(share(explain(late, usual), Cause::callbacks), 30'000u);
 }
 
-TEST(Explain, AWaitAfterAWakeUpIsNoPreemption)
+TEST(Explain, WaitWithoutAPreemptionIsWaiting)
 {
     LateSample late{};
     late.late_ns = 100'000;
@@ -182,7 +182,7 @@ TEST(Explain, AWaitAfterAWakeUpIsNoPreemption)
     EXPECT_EQ(share(explain(late, usual), Cause::waiting), 90'000u);
 }
 
-TEST(Explain, AWaitBesideCallbacksOnTheSameCpuIsTheirs)
+TEST(Explain, CallbacksOfOtherThreadsExplainPartOfAWait)
 {
     LateSample late{};
     late.late_ns = 100'000;
@@ -193,7 +193,7 @@ TEST(Explain, AWaitBesideCallbacksOnTheSameCpuIsTheirs)
     EXPECT_EQ(share(shares, Cause::waiting), 40'000u);
 }
 
-TEST(Explain, APageThatIsReadFromADiskIsNoLock)
+TEST(Explain, BlockedTimeWithAMajorFaultCountsAsFaults)
 {
     LateSample late{};
     late.late_ns = 100'000;
@@ -204,7 +204,7 @@ TEST(Explain, APageThatIsReadFromADiskIsNoLock)
     EXPECT_EQ(share(shares, Cause::lock), 0u);
 }
 
-TEST(Explain, AWakeUpOrWorkBeyondTwiceTheUsualIsNotExplained)
+TEST(Explain, WakeUpOrWorkExplainsAtMostTwiceItsUsualTime)
 {
     LateSample asleep{};
     asleep.late_ns = 500'000;
@@ -236,11 +236,11 @@ TEST(ThreadCounters, CountFaultsAndSleepsOfTheThread)
     EXPECT_GT(after.at_ns, before.at_ns);
     EXPECT_GT(after.cpu_ns, before.cpu_ns);
     if (counters.has_task_clock()) {
-        EXPECT_LT(after.occupied_ns - before.occupied_ns, after.at_ns - before.at_ns) << "it slept";
+        EXPECT_LT(after.occupied_ns - before.occupied_ns, after.at_ns - before.at_ns) << "the thread slept";
     }
 }
 
-TEST(CallbackMeterElsewhere, CallbacksOfOtherThreadsAreCountedOnTheWatchedCpuAlone)
+TEST(CallbackMeterElsewhere, OtherThreadsCallbacksAreCountedOnlyOnTheWatchedCpu)
 {
     CallbackMeter meter;
     const int cpu = sched_getcpu();
@@ -255,7 +255,7 @@ TEST(CallbackMeterElsewhere, CallbacksOfOtherThreadsAreCountedOnTheWatchedCpuAlo
         }).join();
     };
     run();
-    EXPECT_EQ(meter.invoked_on_watched_cpu(), 0u) << "none is watched";
+    EXPECT_EQ(meter.invoked_on_watched_cpu(), 0u) << "no CPU is watched";
     meter.watch_cpu(cpu);
     run();
     EXPECT_EQ(meter.invoked_on_watched_cpu(), 8u);
@@ -297,7 +297,7 @@ const char *const ours = "callbacks are the main cause of at most",
 
 } // namespace
 
-TEST(WhyChecks, AGoodRunHolds)
+TEST(WhyChecks, HoldForAGoodRun)
 {
     for (const Verdict &verdict : judge_why(
              {variant_of("route", "inline", 40, Cause::work), variant_of("flood", "unbounded", 40, Cause::callbacks)},
@@ -305,7 +305,7 @@ TEST(WhyChecks, AGoodRunHolds)
         EXPECT_EQ(verdict.outcome, Outcome::held) << verdict.claim << ": " << verdict.figures;
 }
 
-TEST(WhyChecks, AQuickRunJudgesNothing)
+TEST(WhyChecks, QuickRunIsNotJudged)
 {
     for (const Verdict &verdict : judge_why({variant_of("route", "inline", 40, Cause::callbacks),
                                              variant_of("flood", "unbounded", 40, Cause::not_explained)},
@@ -313,7 +313,7 @@ TEST(WhyChecks, AQuickRunJudgesNothing)
         EXPECT_EQ(verdict.outcome, Outcome::not_judged) << verdict.claim;
 }
 
-TEST(WhyChecks, CallbacksOfOursThatDelayMoreThanOneInTenThousandFail)
+TEST(WhyChecks, CallbacksThatDelayMoreThanOneInTenThousandSamplesFail)
 {
     EXPECT_EQ(outcome_of(judge_why({variant_of("route", "inline", 10, Cause::callbacks)}, true), ours), Outcome::held);
     EXPECT_EQ(outcome_of(judge_why({variant_of("route", "inline", 11, Cause::callbacks)}, true), ours),
@@ -327,19 +327,20 @@ TEST(WhyChecks, CallbacksOfOursThatDelayMoreThanOneInTenThousandFail)
     EXPECT_EQ(verdicts[0].figures, "99,999 samples of the 100,000 that this needs");
 }
 
-TEST(WhyChecks, AStockFloodThatIsLateForOtherReasonsIsNotReproduced)
+TEST(WhyChecks, FloodLateForOtherCausesIsNotReproduced)
 {
     LateSummary flood = variant_of("flood", "unbounded", 40, Cause::callbacks);
     std::fill_n(flood.late.begin(), 20, mainly(Cause::stolen, 300'000));
     EXPECT_EQ(outcome_of(judge_why({flood}, true), stock), Outcome::not_reproduced);
     flood.late.insert(flood.late.end(), 100, mainly(Cause::work, 250'000));
     std::fill_n(flood.late.begin(), 1, mainly(Cause::callbacks, 300'000));
-    EXPECT_EQ(outcome_of(judge_why({flood}, true), stock), Outcome::held) << "within the goal nothing counts";
+    EXPECT_EQ(outcome_of(judge_why({flood}, true), stock), Outcome::held)
+        << "samples no later than the goal do not count";
     EXPECT_EQ(outcome_of(judge_why({variant_of("flood", "unbounded", 29, Cause::callbacks)}, true), stock),
               Outcome::not_judged);
 }
 
-TEST(WhyChecks, SingleInterruptsAreNotThePatchsConsecutiveOnes)
+TEST(WhyChecks, ConsecutiveInterruptsMustBeInMostSamples)
 {
     LateSummary variant = variant_of("route", "none", 40, Cause::work);
     variant.several_interrupts = 20;
@@ -350,7 +351,7 @@ TEST(WhyChecks, SingleInterruptsAreNotThePatchsConsecutiveOnes)
     EXPECT_EQ(outcome_of(judge_why({variant}, true), consecutive), Outcome::not_judged);
 }
 
-TEST(WhyChecks, AnUnexplainedTenthIsNotReproduced)
+TEST(WhyChecks, UnexplainedTenthIsNotReproduced)
 {
     LateSummary variant = variant_of("route", "none", 40, Cause::work);
     std::fill_n(variant.late.begin(), 5, mainly(Cause::not_explained, 300'000));
@@ -361,7 +362,7 @@ TEST(WhyChecks, AnUnexplainedTenthIsNotReproduced)
               Outcome::not_judged);
 }
 
-TEST(WhyChecks, AnInstrumentThatTakesMoreThanItsShareFails)
+TEST(WhyChecks, ReadingsThatTakeTooMuchTimeFail)
 {
     LateSummary variant = variant_of("route", "none", 40, Cause::work);
     variant.readings_ns = variant.wall_ns / 20;
@@ -372,7 +373,7 @@ TEST(WhyChecks, AnInstrumentThatTakesMoreThanItsShareFails)
     EXPECT_EQ(outcome_of(judge_why({variant}, true), instrument), Outcome::not_judged);
 }
 
-TEST(WhyRows, NotExplainedIsAlwaysARowAndOtherCausesWhereTheyOccur)
+TEST(WhyRows, OnlyNotExplainedHasARowWithoutOccurrence)
 {
     LateSummary variant = variant_of("route", "inline", 0, Cause::work);
     for (const uint32_t ns : {1'999u, 2'000u, 70'000u, 80'000u})
@@ -382,7 +383,7 @@ TEST(WhyRows, NotExplainedIsAlwaysARowAndOtherCausesWhereTheyOccur)
     const Json stolen = to_json(rows[0]);
     EXPECT_EQ(stolen["cause"], "stolen time");
     EXPECT_EQ(stolen["late"], 4);
-    EXPECT_EQ(stolen["late_with_cause"], 3) << "a smaller share does not count";
+    EXPECT_EQ(stolen["late_with_cause"], 3) << "a share below 2 µs does not count";
     EXPECT_EQ(stolen["late_mainly"], 4);
     EXPECT_DOUBLE_EQ(stolen["share_us_p50"].get<double>(), 70);
     EXPECT_DOUBLE_EQ(stolen["share_us_max"].get<double>(), 80);
@@ -392,7 +393,7 @@ TEST(WhyRows, NotExplainedIsAlwaysARowAndOtherCausesWhereTheyOccur)
     EXPECT_TRUE(rest["share_us_p50"].is_null());
 }
 
-TEST(WhyRows, ARecordBecomesASummary)
+TEST(WhyRows, SummaryExplainsEachLateSampleOfARecord)
 {
     VariantRecord record(100, 100);
     record.sum().fifo = true;

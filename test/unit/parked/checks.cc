@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lists of parked tasks: the locks that their changes need or take, as debug builds check it; and who has parked.
- */
+/* Tests of the checks of debug builds on lists of parked tasks, and of queries about parked tasks. */
 #include <functional>
 #include <thread>
 #include <utility>
@@ -28,7 +27,7 @@ class ParkedDeathTest : public testing::Test
     void SetUp() override
     {
         if (!CHECK_DEBUG)
-            GTEST_SKIP() << "release builds check nothing";
+            GTEST_SKIP() << "only debug builds check";
         reader_lock(leaf_);
         parked_add_to_leaf(leaf_, &on_leaf_, none);
         reader_unlock(leaf_);
@@ -37,7 +36,7 @@ class ParkedDeathTest : public testing::Test
     }
 };
 
-TEST_F(ParkedDeathTest, ALeafsListIsChangedUnderItsLock)
+TEST_F(ParkedDeathTest, LeafsListChangesOnlyUnderItsLock)
 {
     uint32_t moved = 0;
     reader_record *empty = world_.craft(0);
@@ -55,8 +54,8 @@ TEST_F(ParkedDeathTest, ALeafsListIsChangedUnderItsLock)
         EXPECT_DEATH(call(), "check failed: lock_is_mine") << name;
 }
 
-/* A test's death is that of a fork's child, which holds no lock of its parent's. */
-TEST_F(ParkedDeathTest, OtherListsAreChangedUnderALockOfTheirOwn)
+/* A death test runs in a fork's child, where the locks of its parent are not held. */
+TEST_F(ParkedDeathTest, OtherListsChangeOnlyUnderTheirLock)
 {
     lock held;
     lock_init(&held, LOCK_RANK_TASKS);
@@ -74,12 +73,12 @@ TEST_F(ParkedDeathTest, OtherListsAreChangedUnderALockOfTheirOwn)
         EXPECT_DEATH((reader_lock(leaf_), lock_acquire(&held), call()), "lock of rank") << name;
 }
 
-TEST_F(ParkedDeathTest, AGracePeriodBeginsWhereTheLastHasLeftNoBoundary)
+TEST_F(ParkedDeathTest, BeginWithALeftBoundaryIsRefused)
 {
     EXPECT_DEATH((reader_lock(leaf_), parked_begin(leaf_, GP_NORMAL), parked_begin(leaf_, GP_NORMAL)), "INV-BL1");
 }
 
-TEST_F(ParkedDeathTest, PositionsDoNotFallAlongTheList)
+TEST_F(ParkedDeathTest, PositionsDoNotDecreaseAlongTheList)
 {
     rcu_task behind = {};
     reader_lock(leaf_);
@@ -89,9 +88,9 @@ TEST_F(ParkedDeathTest, PositionsDoNotFallAlongTheList)
     EXPECT_DEATH((reader_lock(leaf_), (void)parked_remove_from_leaf(leaf_, &on_leaf_)), "INV-BL2");
 }
 
-/* ---- who has parked ---- */
+/* ---- queries: which threads have parked tasks ---- */
 
-TEST(Parking, ATaskOnALeafsListIsParkedForAll)
+TEST(Parking, QueriesFindATaskOnAnyLeafsList)
 {
     test::World world;
     reader_record *record = world.craft(0);
@@ -117,17 +116,17 @@ TEST(Parking, ATaskOnALeafsListIsParkedForAll)
     EXPECT_FALSE(parked_anywhere(world.registry()));
 }
 
-TEST(Parking, ATaskOnAThreadsListIsParkedForThatThread)
+TEST(Parking, TaskOnAnotherThreadsListIsFoundOnlyByParkedAnywhere)
 {
     test::World world;
     rcu_task task = {};
     reader_record *other = world.craft(0);
     parked_add_to_thread(other, &task);
     EXPECT_EQ(parked_holders(other->leaf), reader_bit(other));
-    EXPECT_FALSE(parked_any(world.registry())) << "another's";
+    EXPECT_FALSE(parked_any(world.registry())) << "the task is on another thread's list";
     EXPECT_TRUE(parked_anywhere(world.registry()));
     EXPECT_TRUE(parked_remove_from_thread(&task));
-    EXPECT_FALSE(parked_anywhere(world.registry())) << "its thread held one and may still";
+    EXPECT_FALSE(parked_anywhere(world.registry()));
     std::thread([&] {
         reader_record *self = reader_slot_take(world.registry());
         test::publish(world.registry(), self, &rtrcu_self);
@@ -140,7 +139,7 @@ TEST(Parking, ATaskOnAThreadsListIsParkedForThatThread)
     }).join();
 }
 
-TEST(Parking, WhoIsCountedIsParkedInItsGroup)
+TEST(Parking, CountedTaskIsInItsPhase)
 {
     test::World world;
     reader_registry *registry = world.registry();
@@ -150,12 +149,14 @@ TEST(Parking, WhoIsCountedIsParkedInItsGroup)
         parked_add_counted(registry, &other, group);
         EXPECT_TRUE(parked_is_counted(task.where));
         EXPECT_EQ(parked_phase(task.where), group);
-        EXPECT_TRUE(parked_is_waited_for(&task)) << "perhaps";
-        EXPECT_FALSE(parked_anywhere(registry)) << "its count is the caller's business";
+        EXPECT_TRUE(parked_is_waited_for(&task)) << "a grace period may wait for a counted task";
+        EXPECT_FALSE(parked_anywhere(registry))
+            << "the query reads the registry's count, which this test has not raised";
         uint32_t where = task.where;
         EXPECT_EQ(parked_remove_counted(registry, &task), where);
-        EXPECT_EQ(parked_remove_counted(registry, &task), static_cast<uint32_t>(PARKED_NOWHERE)) << "once";
-        EXPECT_TRUE(parked_is_counted(other.where)) << "nobody else is touched";
+        EXPECT_EQ(parked_remove_counted(registry, &task), static_cast<uint32_t>(PARKED_NOWHERE))
+            << "a task is removed once";
+        EXPECT_TRUE(parked_is_counted(other.where)) << "the other task stays";
         (void)parked_remove_counted(registry, &other);
         reader_anonymous_enter(registry, group);
         EXPECT_TRUE(parked_anywhere(registry));
@@ -165,13 +166,13 @@ TEST(Parking, WhoIsCountedIsParkedInItsGroup)
     EXPECT_EQ(head->next, head);
 }
 
-/* Whoever waits for a section waits for what another takes over of it. */
-TEST(Parking, WhoFollowsIsDirectlyBehind)
+/* A grace period that waits for a section also waits for the task that takes the section over. */
+TEST(Parking, FollowingTaskIsDirectlyAfter)
 {
     test::World world;
     reader_record *record = world.craft(0);
     rcu_task first = {}, last = {}, between = {}, alone = {};
-    EXPECT_FALSE(parked_follow_on_thread(&alone, &between)) << "it is on no list";
+    EXPECT_FALSE(parked_follow_on_thread(&alone, &between)) << "the first task is on no list";
     parked_add_to_thread(record, &first);
     parked_add_to_thread(record, &last);
     EXPECT_TRUE(parked_follow_on_thread(&first, &between));
@@ -197,7 +198,8 @@ TEST(Parking, WhoFollowsIsDirectlyBehind)
     EXPECT_EQ(parked_remove_from_leaf(record->leaf, &waited).bits, 0u);
     EXPECT_TRUE(parked_is_waited_for(&follower));
     EXPECT_FALSE(parked_is_waited_for(&between));
-    EXPECT_EQ(parked_remove_from_leaf(record->leaf, &follower).bits, 2u) << "the last that was waited for";
+    EXPECT_EQ(parked_remove_from_leaf(record->leaf, &follower).bits, 2u)
+        << "it was the last task that the expedited kind waited for";
     (void)parked_remove_from_leaf(record->leaf, &old);
     (void)parked_remove_from_leaf(record->leaf, &between);
     EXPECT_EQ(parked_on_leaf(record->leaf), 0u);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Grace periods and parked tasks together: who is waited for, and when the end is found.
- */
+/* Tests of grace periods that wait for parked tasks. */
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
@@ -16,7 +15,7 @@ class GpTasks : public testing::Test
     reader_record *record_ = world_.craft(0);
     rcu_task task_[4] = {};
 
-    /* As section_task_park() does it for a thread that is inside with nesting 1. */
+    /* Like section_task_park() for a thread that is inside with nesting 1. */
     void park(rcu_task *task)
     {
         if (!reader_kinds_any(gp_waits_for_thread(gp_, record_))) {
@@ -40,7 +39,7 @@ class GpTasks : public testing::Test
     }
 };
 
-TEST_F(GpTasks, AGracePeriodWaitsForATaskThatParkedBefore)
+TEST_F(GpTasks, GracePeriodWaitsForEarlierParkedTask)
 {
     world_.set_inside(record_, 1);
     park(&task_[0]);
@@ -48,7 +47,7 @@ TEST_F(GpTasks, AGracePeriodWaitsForATaskThatParkedBefore)
     test::GpStepper stepper(gp_);
     EXPECT_TRUE(stepper.begin_and_scan());
     EXPECT_TRUE(gp_->level0[0].word[GP_NORMAL] & GP_NODE_PARKED);
-    EXPECT_NE(gp_tasks_came(gp_, GP_NORMAL), came) << "who schedules it is to be told";
+    EXPECT_NE(gp_tasks_came(gp_, GP_NORMAL), came) << "the task's scheduler must be notified";
     stepper.poll(true);
     EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(unlock(&task_[0]), GP_ACTION_WAKE_NORMAL);
@@ -56,8 +55,8 @@ TEST_F(GpTasks, AGracePeriodWaitsForATaskThatParkedBefore)
     stepper.end();
 }
 
-/* Nobody is told of tasks where there are none, however many readers are in the way. */
-TEST_F(GpTasks, WithoutATaskNothingHasCome)
+/* The schedulers of tasks are not notified because of a thread that is a holdout. */
+TEST_F(GpTasks, ThreadInsideDoesNotCountAsATaskArrival)
 {
     world_.set_inside(record_, 1);
     uint32_t came = gp_tasks_came(gp_, GP_NORMAL);
@@ -72,7 +71,7 @@ TEST_F(GpTasks, WithoutATaskNothingHasCome)
     stepper.end();
 }
 
-TEST_F(GpTasks, AndNotForOneThatParkedAfter)
+TEST_F(GpTasks, GracePeriodDoesNotWaitForLaterParkedTask)
 {
     test::GpStepper stepper(gp_);
     EXPECT_FALSE(stepper.begin_and_scan());
@@ -83,7 +82,7 @@ TEST_F(GpTasks, AndNotForOneThatParkedAfter)
     EXPECT_EQ(unlock(&task_[0]), GP_ACTION_NONE);
 }
 
-TEST_F(GpTasks, ATaskThatParksWhileItsThreadIsWaitedForIsWaitedForInstead)
+TEST_F(GpTasks, GracePeriodWaitsForTaskThatAHoldoutParks)
 {
     world_.set_inside(record_, 1);
     test::GpStepper stepper(gp_);
@@ -96,14 +95,13 @@ TEST_F(GpTasks, ATaskThatParksWhileItsThreadIsWaitedForIsWaitedForInstead)
     stepper.end();
 }
 
-/* The window: the thread looked for a waiting grace period before the scan set its bit, and is listed on its own
- * list. */
-TEST_F(GpTasks, PromotionBeforeTheClearingFindsATaskThatParkedInTheWindow)
+/* A race: the thread found no waiting grace period, and put the task on its own list after the scan had set its bit. */
+TEST_F(GpTasks, PromotionBeforeClearingFindsATaskParkedMeanwhile)
 {
     world_.set_inside(record_, 1);
     test::GpStepper stepper(gp_);
     EXPECT_TRUE(stepper.begin_and_scan());
-    parked_add_to_thread(record_, &task_[0]); /* decided before the bit was set */
+    parked_add_to_thread(record_, &task_[0]); /* the thread chose the list before the bit was set */
     world_.set_inside(record_, 0);
     stepper.poll(true);
     EXPECT_FALSE(stepper.is_clear());
@@ -111,8 +109,8 @@ TEST_F(GpTasks, PromotionBeforeTheClearingFindsATaskThatParkedInTheWindow)
     stepper.end();
 }
 
-/* Who schedules tasks is told of arrivals: of a promotion that moved some, and of no other. */
-TEST_F(GpTasks, APromotionIsAnArrivalIfItMovesTasks)
+/* An arrival notifies schedulers. */
+TEST_F(GpTasks, PromotionIsAnArrivalOnlyIfItMovesTasks)
 {
     world_.set_inside(record_, 1);
     test::GpStepper stepper(gp_);
@@ -126,13 +124,13 @@ TEST_F(GpTasks, APromotionIsAnArrivalIfItMovesTasks)
     world_.set_inside(record_, 0);
     stepper.poll(true);
     EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came + 1);
-    EXPECT_EQ(gp_tasks_came(gp_, GP_EXPEDITED), others) << "that kind waits for nobody";
+    EXPECT_EQ(gp_tasks_came(gp_, GP_EXPEDITED), others) << "the expedited kind waits for no task";
     unlock(&task_[0]);
     EXPECT_TRUE(stepper.is_clear());
     stepper.end();
 }
 
-TEST_F(GpTasks, AnArrivalCountsForTheKindThatWaits)
+TEST_F(GpTasks, ArrivedTaskIsCountedForTheWaitingKindOnly)
 {
     world_.set_inside(record_, 1);
     test::GpStepper expedited(gp_, GP_EXPEDITED);
@@ -140,7 +138,7 @@ TEST_F(GpTasks, AnArrivalCountsForTheKindThatWaits)
     uint32_t came = gp_tasks_came(gp_, GP_EXPEDITED), others = gp_tasks_came(gp_, GP_NORMAL);
     park(&task_[0]);
     EXPECT_EQ(gp_tasks_came(gp_, GP_EXPEDITED), came + 1);
-    EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), others) << "that kind waits for nobody";
+    EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), others) << "the normal kind waits for no task";
     expedited.poll(true);
     unlock(&task_[0]);
     EXPECT_TRUE(expedited.is_clear());
@@ -164,8 +162,9 @@ TEST_F(GpTasks, BothKindsWaitForTheSameTask)
     normal.end();
 }
 
-/* More tasks than one hold of the lock promotes: the thread counts as inside until the last is on the leaf's list. */
-TEST_F(GpTasks, ManyTasksArePromotedAFewAtATime)
+/* A promotion moves a limited number of tasks per hold of the lock.  The thread stays a holdout until the last task is
+ * on the leaf's list. */
+TEST_F(GpTasks, ManyTasksArePromotedInParts)
 {
     std::deque<rcu_task> tasks(3 * PARKED_PROMOTE_MAX + 1);
     for (rcu_task &task : tasks) {
@@ -190,7 +189,7 @@ TEST_F(GpTasks, ManyTasksArePromotedAFewAtATime)
     stepper.end();
 }
 
-TEST_F(GpTasks, AThreadThatLeavesLeavesItsTasksBehind)
+TEST_F(GpTasks, ExitingThreadLeavesItsTasksOnTheLeaf)
 {
     world_.set_inside(record_, 1);
     park(&task_[0]);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Lists of parked tasks: the placement table row by row, boundaries that move, promotion that keeps who waits for
- * whom.
- */
+/* Tests of lists of parked tasks: the placement table, boundaries, and promotion. */
 #include <cstring>
 #include <vector>
 
@@ -13,13 +11,13 @@ namespace
 {
 
 struct Row {
-    const char *state; /* g/G: normal boundary, e/E: expedited one; t: normal waits for the thread, x: expedited does */
+    const char *state; /* G, E: the list has a normal, expedited boundary; t, x: that kind waits for the thread */
     enum parked_place place;
 };
 
 constexpr reader_kinds NONE = {0}, NORMAL = {1}, EXPEDITED = {2}, BOTH = {3};
 
-/* The kinds that @state has by the letters @normal and @expedited. */
+/* The kinds of grace period whose letter, @normal or @expedited, is in @state. */
 reader_kinds kinds(const char *state, char normal, char expedited)
 {
     return {(strchr(state, normal) ? 1u : 0u) | (strchr(state, expedited) ? 2u : 0u)};
@@ -33,7 +31,7 @@ reader_kinds thread(const Row &row)
     return kinds(row.state, 't', 'x');
 }
 
-/* All sixteen, said again here in other words than the switch says them. */
+/* The sixteen rows, written independently of the switch in parked_place(). */
 const Row rows[] = {
     {"", PARKED_AT_HEAD},      {"E", PARKED_AT_HEAD},     {"Et", PARKED_AT_HEAD},   {"G", PARKED_AT_HEAD},
     {"GE", PARKED_AT_HEAD},    {"x", PARKED_AT_TAIL},     {"t", PARKED_AT_TAIL},    {"tx", PARKED_AT_TAIL},
@@ -41,7 +39,7 @@ const Row rows[] = {
     {"Etx", PARKED_AFTER_EXP}, {"GEx", PARKED_AFTER_EXP}, {"Gt", PARKED_AFTER_GP},  {"GEt", PARKED_AFTER_GP},
 };
 
-TEST(Place, HasEveryRowOnce)
+TEST(Place, EveryRowOfTheTableHasItsPlace)
 {
     unsigned int seen = 0;
     for (const Row &row : rows) {
@@ -51,8 +49,8 @@ TEST(Place, HasEveryRowOnce)
     EXPECT_EQ(seen, 0xffffu);
 }
 
-/* A look that finds a thread's list empty need not come again. */
-TEST(Holders, AreThoseWhoseListsHoldSomething)
+/* The query clears the bit of a thread whose list it finds empty. */
+TEST(Holders, AreSlotsWithNonEmptyLists)
 {
     test::World world;
     reader_record *record = world.craft(0);
@@ -67,8 +65,8 @@ TEST(Holders, AreThoseWhoseListsHoldSomething)
     }
 }
 
-/* The child has no other thread: whom its grace periods are to wait for stands on the leaf's list, and nowhere else. */
-TEST(ParkedFork, PutsWhatStaysOnTheLeafsList)
+/* The child has no other thread, so it moves all tasks that it keeps to the leaf's list. */
+TEST(ParkedFork, MovesKeptTasksToTheLeafsList)
 {
     constexpr uint32_t elsewhere = 0x7ffffff0;
     for (uint32_t stay : {0u, 1u, 2u, 3u}) {
@@ -85,11 +83,11 @@ TEST(ParkedFork, PutsWhatStaysOnTheLeafsList)
         EXPECT_NE(parked_holders(leaf), 0u);
         reader_after_fork_child(world.registry(), nullptr);
         parked_after_fork_child(world.registry());
-        EXPECT_EQ(parked_holders(leaf), 0u) << "no look need ask a thread";
+        EXPECT_EQ(parked_holders(leaf), 0u) << "no scan needs to request a report";
         EXPECT_EQ(parked_on_thread(record), 0u);
         EXPECT_EQ(parked_on_leaf(leaf), (stay & 1) + (stay >> 1));
         EXPECT_EQ(parked_anywhere(world.registry()), stay != 0);
-        EXPECT_EQ(leaf->scanned.listed, stay != 0) << "scans look at it";
+        EXPECT_EQ(leaf->scanned.listed, stay != 0) << "scans visit the leaf";
         for (const rcu_task *task : {&on_thread, &on_leaf}) {
             bool stays = task->mounted == 0;
             EXPECT_EQ(task->where, static_cast<uint32_t>(stays ? PARKED_ON_LEAF : PARKED_NOWHERE));
@@ -103,8 +101,8 @@ TEST(ParkedFork, PutsWhatStaysOnTheLeafsList)
     }
 }
 
-/* Whoever parks or ends a task without a record in the child would wait for a thread that is not there. */
-TEST(ParkedFork, TakesTheListOfThoseWhoAreCountedFromAThreadThatIsNotThere)
+/* The holder does not exist in the child, where a thread that needs the lock would wait for ever. */
+TEST(ParkedFork, ResetsTheCountedTasksLockOfAMissingThread)
 {
     constexpr uint32_t elsewhere = 0x3ffffff0;
     test::World world;
@@ -159,14 +157,14 @@ class Parked : public testing::Test
     }
 };
 
-TEST_F(Parked, NobodyWaitsForATaskThatParksWhileNothingGoesOn)
+TEST_F(Parked, TaskParkedBetweenGracePeriodsIsNotWaitedFor)
 {
     EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[0], NONE).bits, 0u);
     EXPECT_FALSE(waited(0));
     EXPECT_EQ(part_->count, 1u);
 }
 
-TEST_F(Parked, ABeginWaitsForAllThatAreThereAndForNoneThatComeLater)
+TEST_F(Parked, BeginWaitsForPresentTasksOnly)
 {
     parked_add_to_leaf(leaf_, &task_[0], NONE);
     parked_add_to_leaf(leaf_, &task_[1], NONE);
@@ -175,15 +173,16 @@ TEST_F(Parked, ABeginWaitsForAllThatAreThereAndForNoneThatComeLater)
     EXPECT_TRUE(waited(0) && waited(1));
     EXPECT_FALSE(waited(2));
     EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[1]).bits, 0u);
-    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 1u) << "the last one that the normal kind waited for";
+    EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 1u)
+        << "it was the last task that the normal kind waited for";
     EXPECT_EQ(part_->boundary[0], nullptr);
     EXPECT_EQ(order(), std::vector<int>{2});
 }
 
-TEST_F(Parked, ATaskOfAThreadThatIsWaitedForIsWaitedForWithIt)
+TEST_F(Parked, TaskOfAHoldoutIsWaitedFor)
 {
     EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[0], NORMAL).bits, 1u);
-    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[1], NORMAL).bits, 0u) << "the boundary stands already";
+    EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[1], NORMAL).bits, 0u) << "the boundary is set already";
     EXPECT_TRUE(waited(0) && waited(1));
     EXPECT_EQ(parked_add_to_leaf(leaf_, &task_[2], EXPEDITED).bits, 2u);
     EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[2]).bits, 2u);
@@ -191,8 +190,8 @@ TEST_F(Parked, ATaskOfAThreadThatIsWaitedForIsWaitedForWithIt)
     EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[1]).bits, 1u);
 }
 
-/* Every row: what a grace period must wait for, it waits for, whatever was on the list before. */
-TEST_F(Parked, NoRowMissesAKindThatWaitsForTheThread)
+/* In every row of the table, each kind that waits for the thread also waits for its task. */
+TEST_F(Parked, EveryRowKeepsEachKindThatWaitsForTheThread)
 {
     for (const Row &row : rows) {
         rcu_task before[2] = {}, task = {};
@@ -226,18 +225,18 @@ TEST_F(Parked, PromotionEmptiesTheThreadsList)
         uint32_t moved = 0, before = parked_slot(record_)->count;
         EXPECT_EQ(promote(NONE, &moved), 0u);
         EXPECT_GE(moved, 1u);
-        EXPECT_LE(moved, static_cast<uint32_t>(PARKED_PROMOTE_MAX)) << "one hold of the lock";
+        EXPECT_LE(moved, static_cast<uint32_t>(PARKED_PROMOTE_MAX)) << "the limit for one hold of the lock";
         parked_promoted(record_, moved);
         EXPECT_EQ(parked_slot(record_)->count, before - moved);
     }
     EXPECT_EQ(part_->count, 3u);
     for (int i = 0; i < 3; i++) {
         EXPECT_EQ(task_[i].where, (uint32_t)PARKED_ON_LEAF);
-        EXPECT_FALSE(parked_remove_from_thread(&task_[i])) << "it is not there any more";
+        EXPECT_FALSE(parked_remove_from_thread(&task_[i])) << "the task has left the thread's list";
     }
 }
 
-TEST_F(Parked, PromotionOfAThreadThatIsWaitedForSetsTheBoundary)
+TEST_F(Parked, PromotionOfAHoldoutSetsTheBoundary)
 {
     parked_add_to_thread(record_, &task_[0]);
     uint32_t moved = 0;
@@ -247,22 +246,22 @@ TEST_F(Parked, PromotionOfAThreadThatIsWaitedForSetsTheBoundary)
     EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 3u);
 }
 
-/* The owner clears its bit without the leaf lock if its record says "none parked".  Said too early, before the leaf's
- * word has the flag of what was promoted, a grace period of another kind would end over the parked task. */
-TEST_F(Parked, TheRecordSaysNoneParkedOnlyWhenTheFlagsAreSet)
+/* The owner clears its bit without the leaf lock if its record shows no parked tasks.  So a promotion sets the flag of
+ * tasks in the leaf's word first; otherwise a grace period could end despite a parked task. */
+TEST_F(Parked, RecordShowsNoTasksOnlyAfterTheFlagsAreSet)
 {
     uint32_t moved = 0;
     parked_add_to_thread(record_, &task_[0]);
     EXPECT_EQ(promote(NORMAL, &moved), 1u);
-    EXPECT_EQ(parked_slot(record_)->count, 1u) << "whoever promotes has not set the flag yet";
+    EXPECT_EQ(parked_slot(record_)->count, 1u) << "the promoting thread has not set the flag yet";
     parked_add_to_thread(record_, &task_[1]);
     parked_promoted(record_, moved);
-    EXPECT_EQ(parked_slot(record_)->count, 1u) << "parked meanwhile";
+    EXPECT_EQ(parked_slot(record_)->count, 1u) << "the second task was parked meanwhile";
     EXPECT_TRUE(parked_remove_from_thread(&task_[1]));
     EXPECT_EQ(parked_remove_from_leaf(leaf_, &task_[0]).bits, 1u);
 }
 
-TEST_F(Parked, ATaskOnTheThreadsListLeavesItAlone)
+TEST_F(Parked, TaskIsRemovedFromTheThreadsListWithoutTheLeafLock)
 {
     parked_add_to_thread(record_, &task_[0]);
     parked_add_to_thread(record_, &task_[1]);
@@ -272,7 +271,7 @@ TEST_F(Parked, ATaskOnTheThreadsListLeavesItAlone)
     EXPECT_FALSE(parked_remove_from_thread(&task_[0]));
 }
 
-TEST_F(Parked, AForksChildDropsWhatIsMountedElsewhere)
+TEST_F(Parked, ForksChildDropsTasksMountedElsewhere)
 {
     parked_add_to_leaf(leaf_, &task_[0], NORMAL);
     parked_add_to_leaf(leaf_, &task_[1], NONE);
@@ -285,18 +284,18 @@ TEST_F(Parked, AForksChildDropsWhatIsMountedElsewhere)
     reader_lock(leaf_);
     rtrcu_self.mount_id = 0;
     EXPECT_EQ(task_[0].where, (uint32_t)PARKED_NOWHERE);
-    EXPECT_EQ(order(), (std::vector<int>{1, 2})) << "2 is mounted on the forking thread";
+    EXPECT_EQ(order(), (std::vector<int>{1, 2})) << "task 2 is mounted on the forking thread";
     EXPECT_EQ(part_->boundary[0], nullptr);
     EXPECT_EQ(part_->count, 2u);
-    EXPECT_EQ(parked_slot(record_)->count, 0u) << "the child looks at no list of another thread";
+    EXPECT_EQ(parked_slot(record_)->count, 0u) << "the child has emptied the thread's list";
 }
 
-/* The child's grace periods look at a leaf again for as many as there are. */
-TEST_F(Parked, AForksChildListsWhatStays)
+/* A leaf is marked for scans while tasks are on its list. */
+TEST_F(Parked, ForksChildListsKeptTasks)
 {
     parked_add_to_leaf(leaf_, &task_[0], NONE);
     reader_unlock(leaf_);
-    leaf_->scanned.listed = 0; /* the registry has forgotten it */
+    leaf_->scanned.listed = 0; /* as reader_after_fork_child() does */
     parked_after_fork_child(world_.registry());
     EXPECT_EQ(part_->count, 1u);
     EXPECT_TRUE(leaf_->scanned.listed);
@@ -308,8 +307,8 @@ TEST_F(Parked, AForksChildListsWhatStays)
     reader_lock(leaf_);
 }
 
-/* A child that forks, too, must not find a task there that has ended since. */
-TEST_F(Parked, AForksChildListsWhatWasMovedAndForgetsIt)
+/* The child clears `moving`, since its own child must not find a task there that has ended. */
+TEST_F(Parked, ForksChildListsTheTaskBeingPromoted)
 {
     part_->moving = &task_[0];
     reader_unlock(leaf_);
@@ -324,7 +323,7 @@ TEST_F(Parked, AForksChildListsWhatWasMovedAndForgetsIt)
     reader_lock(leaf_);
 }
 
-TEST(ParkedTask, IsSmall)
+TEST(ParkedTask, HasAtMost128Bytes)
 {
     EXPECT_LE(sizeof(rcu_task), 128u);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A fork beside a thread that changes lists of parked tasks, at every instruction of it: the child makes them whole
- * again, and loses no task that was parked.
- */
+/* Test of forks at every instruction of a change of lists of parked tasks: the child repairs the lists and loses no
+ * parked task. */
 #include <csignal>
 #include <vector>
 
@@ -23,7 +22,7 @@ struct Shared {
 };
 Shared *shared;
 
-/* The tracee's.  Tasks 0 and 1 are parked all the time. */
+/* Variables of the tracee.  Tasks 0 and 1 are always parked. */
 test::World *world;
 reader_record *record;
 rcu_task task[tasks];
@@ -48,7 +47,7 @@ bool is_whole(const struct parked_leaf *part)
     return whole && part->tasks.prev == before && part->count == count;
 }
 
-/* As another thread than the one that was interrupted. */
+/* Runs in the child, where the interrupted thread does not exist. */
 [[noreturn]] void go_on_in_the_child()
 {
     (void)lock_after_fork_child();
@@ -58,15 +57,15 @@ bool is_whole(const struct parked_leaf *part)
     _exit((is_whole(parked_leaf(record->leaf)) ? 0 : 1) + (listed ? 2 : 0));
 }
 
-/* A tracee that comes to no further place for so long does not come to its end. */
+/* A tracee that does not reach the next point within this time hangs. */
 constexpr unsigned int stuck_s = 50;
 
-/* The interrupted thread does not exist in the child: where it stands is where the fork found it. */
+/* Signal handler: forks, and counts what the child reports about the lists. */
 void fork_here(int)
 {
     int status = 0;
-    alarm(stuck_s);                               /* it goes on, however slowly */
-    long pid = syscall(SYS_clone, 0, 0, 0, 0, 0); /* its end is no signal */
+    alarm(stuck_s);                               /* ends a child that hangs */
+    long pid = syscall(SYS_clone, 0, 0, 0, 0, 0); /* no signal when it exits */
     if (pid == 0)
         go_on_in_the_child();
     if (pid < 0 || waitpid(static_cast<pid_t>(pid), &status, __WALL) != pid)
@@ -75,7 +74,7 @@ void fork_here(int)
     shared->forks = shared->forks + 1;
     shared->torn = shared->torn + (!well || (WEXITSTATUS(status) & 1));
     shared->listed = shared->listed + (well && (WEXITSTATUS(status) & 2));
-    raise(SIGSTOP); /* the tracer goes on stepping */
+    raise(SIGSTOP); /* the tracer continues stepping */
 }
 
 /* ---- the tracee ---- */
@@ -124,14 +123,14 @@ void park_promote_and_end()
     promote();
     if (!test::is_to_be_traced())
         _exit(3);
-    raise(SIGSTOP); /* the tracer begins to step */
+    raise(SIGSTOP); /* the tracer begins to step here */
     shared->inside = 1;
     park_promote_and_end();
     shared->inside = 0;
     _exit(0);
 }
 
-/* Where it stands, and one instruction further. */
+/* Fork at the current instruction, then step over one instruction. */
 bool fork_and_step(test::Tracer &tracer)
 {
     if (!tracer.interrupt())
@@ -142,15 +141,15 @@ bool fork_and_step(test::Tracer &tracer)
     do {
         if (!tracer.step())
             return false;
-    } while (tracer.blocks(SIGUSR1)); /* ends with the handler */
+    } while (tracer.blocks(SIGUSR1)); /* until the handler has returned */
     return tracer.step();
 }
 
-/* A fork copies the page tables of a sanitizer's shadow memory too, and takes a hundredth of a second: there it is not
- * at every instruction. */
+/* Instructions between two forks.  With the sanitizer a fork copies the page tables of its shadow memory and takes 10
+ * ms, so the test does not fork at every instruction. */
 constexpr long skipped_between = TEST_ASAN ? 7 : 0;
 
-/* The number of places where there was a fork. */
+/* Returns the number of instructions at which there was a fork. */
 long fork_everywhere(test::Tracer &tracer)
 {
     long places = 0;
@@ -164,10 +163,10 @@ long fork_everywhere(test::Tracer &tracer)
     return places;
 }
 
-TEST(ParkedSteps, AForkAtAnyInstructionLosesNoTask)
+TEST(ParkedSteps, ForkAtAnyInstructionLosesNoTask)
 {
     if (TEST_TSAN || TEST_EMULATED)
-        GTEST_SKIP() << "the race detector has a mask of its own, the emulator does not step";
+        GTEST_SKIP() << "the race detector keeps a signal mask of its own, and the emulator cannot single-step";
     shared = test::shared_with_children<Shared>();
     ASSERT_TRUE(shared);
     pid_t pid = fork();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* An address of code has the name of its object, and a word that cannot be read is found without a fault.
- */
+/* Tests of names of addresses of code, and of reading a word that may be unreadable. */
 #include <cstring>
 #include <string>
 #include <sys/mman.h>
@@ -22,24 +21,24 @@ TEST(Code, SymbolsHaveNamesOrNumbers)
     EXPECT_STREQ(text, "0x10");
 }
 
-TEST(Code, HasTheNameOfItsObjectAndTheAddressInIt)
+TEST(Code, ContainsTheObjectAndTheOffset)
 {
     char text[256];
     EXPECT_TRUE(plat_code(reinterpret_cast<uintptr_t>(&plat_code), text, sizeof(text)));
     EXPECT_EQ(std::string(text).find("the program 0x"), 0u) << text;
-    EXPECT_LT(strtoul(strstr(text, "0x"), nullptr, 16), 1ul << 32) << "an address in the file: " << text;
+    EXPECT_LT(strtoul(strstr(text, "0x"), nullptr, 16), 1ul << 32) << "the offset in the file: " << text;
     EXPECT_FALSE(plat_code(0x10, text, sizeof(text)));
     EXPECT_STREQ(text, "0x10");
 }
 
-TEST(Code, OfALibraryHasTheLibrarysName)
+TEST(Code, AddressInALibraryHasTheLibrarysName)
 {
     char text[256];
     EXPECT_TRUE(plat_code(reinterpret_cast<uintptr_t>(&getpid), text, sizeof(text)));
     EXPECT_EQ(std::string(text).find("the program"), std::string::npos) << text;
 }
 
-TEST(Code, AWordThatCannotBeReadIsFoundWithoutAFault)
+TEST(Code, UnreadableWordIsDetectedWithoutAFault)
 {
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     char *pages = static_cast<char *>(mmap(nullptr, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

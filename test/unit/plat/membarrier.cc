@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Heavy fences: the kernel's, or the reason why there is none, and the visit to every CPU that replaces it.
- */
+/* Tests of heavy fences: by membarrier, or the reason for its refusal, and by a visit to every CPU instead. */
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -19,7 +18,7 @@
 namespace
 {
 
-TEST(Fence, HeavyWorksOrTheReasonIsGiven)
+TEST(Fence, MembarrierWorksOrItsErrorIsReturned)
 {
     int error = plat_fence_prepare();
     if (error) {
@@ -29,7 +28,7 @@ TEST(Fence, HeavyWorksOrTheReasonIsGiven)
     EXPECT_EQ(plat_fence_heavy(), 0);
 }
 
-TEST(Fence, VisitComesBackToItsOwnCpus)
+TEST(Fence, VisitRestoresItsCpus)
 {
     cpu_set_t before, after;
     CPU_ZERO(&before);
@@ -70,7 +69,7 @@ class Bound
         while (!stop_) {
             struct rusage usage = {};
             getrusage(RUSAGE_THREAD, &usage);
-            switched_out_ = usage.ru_nivcsw; /* while it wanted to run */
+            switched_out_ = usage.ru_nivcsw; /* involuntary context switches */
             rounds_++;
         }
     }
@@ -85,7 +84,7 @@ class Bound
         stop_ = true;
         thread_.join();
     }
-    /* How often by now; it has run since the call began. */
+    /* Involuntary switches so far, read by the thread after this call began. */
     long switched_out()
     {
         uint64_t now = rounds_;
@@ -94,7 +93,7 @@ class Bound
     }
 };
 
-/* The calling thread may run on one CPU alone, for as long as this is there. */
+/* Restricts the calling thread to one CPU while this object lives. */
 class BoundHere
 {
     cpu_set_t saved_;
@@ -113,8 +112,8 @@ class BoundHere
     BoundHere &operator=(const BoundHere &) = delete;
 };
 
-/* How often a thread that runs on @of is switched out while one that may run on @from alone makes so many visits.  The
- * process lists its main thread first and the visitor last: neither may run where the runner does. */
+/* Returns how often a thread that runs on CPU @of is switched out while a thread restricted to CPU @from makes @visits
+ * visits.  The main thread is restricted to @from too, so that it does not switch the runner out. */
 long switches(int of, int from, int visits)
 {
     BoundHere main(from);
@@ -125,25 +124,25 @@ long switches(int of, int from, int visits)
         long begun = runner.switched_out();
         for (int i = 0; i < visits; i++) {
             EXPECT_EQ(plat_fence_by_visit(nullptr), 0);
-            seen = runner.switched_out() - begun; /* it runs again by then */
+            seen = runner.switched_out() - begun; /* read after the runner has run again */
         }
     });
     visitor.join();
     return seen;
 }
 
-/* Which is what a fence is for that thread.  Others may switch it out as well; hardly between any two visits. */
-TEST(Fence, VisitSwitchesOutWhoeverRunsOnAnotherCpu)
+/* A context switch is a full fence for the thread that is switched out.  Other causes of switches are rarer. */
+TEST(Fence, VisitSwitchesOutThreadsOnOtherCpus)
 {
     constexpr int visits = 20;
     std::vector<int> cpus = own_cpus();
     if (cpus.size() < 2 || TEST_EMULATED)
-        GTEST_SKIP() << "one CPU alone, or an emulator, which has threads of its own";
+        GTEST_SKIP() << "there is one CPU, or an emulator, which has threads of its own";
     EXPECT_GE(switches(cpus.front(), cpus.back(), visits), visits);
     EXPECT_GE(switches(cpus.back(), cpus.front(), visits), visits);
 }
 
-TEST(Fence, VisitSaysWhichCpuIsNext)
+TEST(Fence, VisitReportsTheNextCpu)
 {
     uint32_t next = UINT32_MAX;
     int error = plat_fence_by_visit(&next);
@@ -152,13 +151,13 @@ TEST(Fence, VisitSaysWhichCpuIsNext)
     EXPECT_NE(std::find(cpus.begin(), cpus.end(), static_cast<int>(next)), cpus.end()) << next;
 }
 
-/* ---- a visit that is refused half-way ---- */
+/* ---- a visit that the kernel refuses halfway ---- */
 
 pid_t visitor_id;
-test::Worker *kernel; /* does for the visitor what it asks for */
+test::Worker *kernel; /* performs the visitor's system calls */
 int allowed, last_error;
 
-/* So many times it may go elsewhere; then once not. */
+/* Handler of trapped calls: performs `allowed` of the visitor's calls, then refuses one with `last_error`. */
 long refuse_later()
 {
     if (allowed-- == 0)
@@ -171,13 +170,12 @@ long refuse_later()
     return result;
 }
 
-/* On one CPU alone it would stay there for the life of its thread. */
-TEST(Fence, AVisitThatIsRefusedComesBackToItsOwnCpus)
+TEST(Fence, RefusedVisitRestoresItsCpus)
 {
     const int as_the_kernel[] = {-EPERM, -EINVAL}, as_said[] = {-EPERM, -EXDEV};
     std::vector<int> before = own_cpus();
     if (before.size() < 2 || TEST_EMULATED)
-        GTEST_SKIP() << "one CPU alone, or an emulator, whose calls are not the program's";
+        GTEST_SKIP() << "there is one CPU, or an emulator, which makes other system calls";
     test::Worker worker;
     kernel = &worker;
     for (int i = 0; i < 2; i++) {
@@ -191,16 +189,16 @@ TEST(Fence, AVisitThatIsRefusedComesBackToItsOwnCpus)
             EXPECT_EQ(own_cpus(), before) << i;
         }).join();
         if (!trapped)
-            GTEST_SKIP() << "no call can be trapped here";
-        EXPECT_LT(allowed, -1) << "it was refused, and went on";
+            GTEST_SKIP() << "system calls cannot be trapped here";
+        EXPECT_LT(allowed, -1) << "after the refusal, further calls restored the CPUs";
     }
 }
 
-TEST(Fence, AWayBackThatIsRefusedIsSaid)
+TEST(Fence, RefusedRestorationIsReported)
 {
     const size_t cpus = own_cpus().size();
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     test::Worker worker;
     kernel = &worker;
     bool trapped = false;
@@ -212,7 +210,7 @@ TEST(Fence, AWayBackThatIsRefusedIsSaid)
         EXPECT_TRUE(!trapped || plat_fence_by_visit(nullptr) == -EACCES);
     }).join();
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
     EXPECT_EQ(allowed, -1);
 }
 

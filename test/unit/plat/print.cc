@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A message is lost where standard error takes none; it neither ends nor stops the program, nor changes its signals.
- */
+/* Tests of messages, also to a standard error that refuses writes: the message is lost, and the program continues with
+ * its signals unchanged. */
 #include <csignal>
 #include <fcntl.h>
 #include <string>
@@ -19,7 +19,7 @@
 namespace
 {
 
-TEST(Print, WritesAndCutsAtItsBuffer)
+TEST(Print, WritesAndTruncatesAtItsBuffer)
 {
     test::CapturedErrors errors;
     plat_print("number %d, text %s\n", 7, "here");
@@ -29,12 +29,12 @@ TEST(Print, WritesAndCutsAtItsBuffer)
     EXPECT_EQ(errors.text().size(), 20 + 1023u);
 }
 
-TEST(PrintDeathTest, DieSaysWhyAndAborts)
+TEST(PrintDeathTest, DiePrintsTheReasonAndAborts)
 {
     EXPECT_EXIT(plat_die("reason %d\n", 9), testing::KilledBySignal(SIGABRT), "reason 9");
 }
 
-/* ---- standard error that takes no message: each of these makes file 2 one that refuses every write ---- */
+/* ---- functions that make standard error refuse every write ---- */
 
 void use_pipe_without_reader()
 {
@@ -85,7 +85,7 @@ void use_nothing()
 struct Refusal {
     const char *name;
     void (*use)();
-    int signal; /* that the kernel sends to a writer */
+    int signal; /* the signal that the kernel sends to a writer */
 };
 
 const Refusal refusals[] = {
@@ -97,7 +97,7 @@ const Refusal refusals[] = {
     {"Nothing", use_nothing, SIGPIPE},
 };
 
-/* What a child that runs @body comes to: 0, its exit status, or a negative signal. */
+/* Runs @body in a child process; returns its exit status, or the negative number of the signal that ended it. */
 template <typename Body> int outcome_of(Body body)
 {
     pid_t pid = fork();
@@ -137,7 +137,7 @@ class Refused : public testing::TestWithParam<Refusal>
 {
 };
 
-TEST_P(Refused, EndsNoProgram)
+TEST_P(Refused, LostMessageDoesNotEndTheProgram)
 {
     EXPECT_EQ(outcome_of([] {
                   GetParam().use();
@@ -146,7 +146,7 @@ TEST_P(Refused, EndsNoProgram)
               0);
 }
 
-TEST_P(Refused, CallsNoHandler)
+TEST_P(Refused, LostMessageCallsNoHandler)
 {
     EXPECT_EQ(outcome_of([] {
                   signal(GetParam().signal, [](int) { _exit(1); });
@@ -156,7 +156,7 @@ TEST_P(Refused, CallsNoHandler)
               0);
 }
 
-TEST_P(Refused, LeavesNoSignalPendingAndTheMaskAsItWas)
+TEST_P(Refused, LostMessageRestoresSignalsAndMask)
 {
     EXPECT_EQ(outcome_of([] {
                   sigset_t before, after;
@@ -176,7 +176,7 @@ TEST_P(Refused, LeavesNoSignalPendingAndTheMaskAsItWas)
               0);
 }
 
-TEST_P(Refused, LeavesPendingWhatWasPendingBefore)
+TEST_P(Refused, LostMessageKeepsEarlierPendingSignals)
 {
     EXPECT_EQ(outcome_of([] {
                   block(GetParam().signal);
@@ -192,14 +192,14 @@ TEST_P(Refused, LeavesPendingWhatWasPendingBefore)
 INSTANTIATE_TEST_SUITE_P(Kinds, Refused, testing::ValuesIn(refusals),
                          [](const auto &kind) { return std::string(kind.param.name); });
 
-/* A terminal that stops writers in the background (stty tostop) stops none that writes a message. */
+/* Prints a message from the background of a terminal that stops background writers (stty tostop). */
 void write_from_the_background()
 {
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     struct termios modes = {};
     if (setsid() < 0 || terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0)
         _exit(95);
-    int file = open(ptsname(terminal), O_RDWR); /* becomes the terminal of the session */
+    int file = open(ptsname(terminal), O_RDWR); /* becomes the controlling terminal of the session */
     if (file < 0 || tcgetattr(file, &modes) != 0)
         _exit(96);
     modes.c_lflag |= TOSTOP;
@@ -220,10 +220,10 @@ void write_from_the_background()
     _exit(stopped ? 1 : 0);
 }
 
-TEST(Print, IsNotStoppedByATerminalInTheBackground)
+TEST(Print, TerminalDoesNotStopABackgroundWriter)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's own signals are blocked otherwise";
+        GTEST_SKIP() << "the emulator blocks signals of its own";
     EXPECT_EQ(outcome_of(write_from_the_background), 0);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The stack below a message follows frame pointers, and ends where the register holds another value.
- */
+/* Tests of the stack that follows a message: the walk follows frame pointers, and ends at a value that is none. */
 #include <cstring>
 #include <string>
 #include <sys/mman.h>
@@ -17,7 +16,7 @@
 namespace
 {
 
-/* The addresses in the program of the lines that were written, innermost first. */
+/* The addresses in the printed lines, innermost call first. */
 std::vector<uintptr_t> addresses_in(const std::string &text)
 {
     const std::string before = "from the program 0x";
@@ -27,7 +26,7 @@ std::vector<uintptr_t> addresses_in(const std::string &text)
     return all;
 }
 
-/* As addresses_in() gives it. */
+/* The address of @function, in the form that addresses_in() returns. */
 uintptr_t address_of(void (*function)())
 {
     char text[256];
@@ -35,7 +34,7 @@ uintptr_t address_of(void (*function)())
     return strtoul(strstr(text, "0x"), nullptr, 16);
 }
 
-/* Functions that ask for their frame's address keep a frame pointer. */
+/* The use of the frame's address makes the compiler keep a frame pointer. */
 __attribute__((noinline)) void inner()
 {
     static void *volatile frame;
@@ -52,8 +51,10 @@ __attribute__((noinline)) void outer()
     (void)frame;
 }
 
-TEST(Stack, LeadsToTheCallersInTheirOrder)
+TEST(Stack, ListsTheCallersInOrder)
 {
+    if (!TEST_LISTS_CALLERS)
+        GTEST_SKIP() << "messages have no stack on this processor";
     test::CapturedErrors errors;
     outer();
     std::vector<uintptr_t> found = addresses_in(errors.text());
@@ -64,7 +65,7 @@ TEST(Stack, LeadsToTheCallersInTheirOrder)
 
 #if defined(__x86_64__)
 
-/* Call plat_print_stack() with that value in the frame pointer, and room below for a red zone. */
+/* Call plat_print_stack() with the given frame pointer, and leave room for a red zone below. */
 void print_with(uintptr_t frame_pointer)
 {
     uintptr_t stack;
@@ -76,7 +77,7 @@ void print_with(uintptr_t frame_pointer)
                      : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
 }
 
-/* The call itself is named, and nothing is taken for the frame of its caller. */
+/* Expects that only the call itself is printed: @frame_pointer is not followed. */
 void expect_one_line(uintptr_t frame_pointer)
 {
     test::CapturedErrors errors;
@@ -84,7 +85,7 @@ void expect_one_line(uintptr_t frame_pointer)
     EXPECT_EQ(addresses_in(errors.text()).size(), 1u) << std::hex << frame_pointer << "\n" << errors.text();
 }
 
-TEST(Stack, AValueThatIsNoFramePointerEndsIt)
+TEST(Stack, InvalidFramePointerEndsTheWalk)
 {
     if (TEST_ASAN)
         GTEST_SKIP() << "the sanitizer's frames are larger than this test's";
@@ -95,13 +96,13 @@ TEST(Stack, AValueThatIsNoFramePointerEndsIt)
         expect_one_line(value);
 }
 
-TEST(Stack, AWordThatFollowsNoCallIsNoReturnAddress)
+TEST(Stack, AddressWithoutAPrecedingCallEndsTheWalk)
 {
     if (TEST_ASAN)
         GTEST_SKIP() << "the sanitizer's frames are larger than this test's";
     alignas(16) uintptr_t words[4] = {0, reinterpret_cast<uintptr_t>(&plat_print_stack), 0, 0};
     expect_one_line(reinterpret_cast<uintptr_t>(words));
-    words[1] = 0x1000; /* no memory */
+    words[1] = 0x1000; /* not mapped */
     expect_one_line(reinterpret_cast<uintptr_t>(words));
 }
 
@@ -113,11 +114,11 @@ void print_beyond()
     expect_one_line(beyond);
 }
 
-/* A stack of the program's own ends in a page that cannot be read, to which the register points. */
-TEST(Stack, APageThatCannotBeReadEndsIt)
+/* The frame pointer points to the unreadable page at the end of a stack that the program has made. */
+TEST(Stack, UnreadablePageEndsTheWalk)
 {
     if (TEST_ASAN)
-        GTEST_SKIP() << "the sanitizer is not informed of the other stack";
+        GTEST_SKIP() << "the sanitizer does not know the other stack";
     const size_t bytes = size_t{1} << 16, page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     char *stack =
         static_cast<char *>(mmap(nullptr, bytes + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that cannot be made.
- */
+/* Test of a thread that cannot be created. */
 #include <cerrno>
 #include <thread>
 
@@ -13,17 +12,17 @@
 namespace
 {
 
-TEST(Refused, LeavesErrnoAlone)
+TEST(Refused, RefusedThreadPreservesErrno)
 {
     if (TEST_EMULATED || TEST_ASAN || TEST_TSAN)
-        GTEST_SKIP() << "not every call is the program's";
+        GTEST_SKIP() << "the emulator and sanitizers make other system calls";
     bool trapped = false;
     int error = 0, left = 0;
     std::thread([&] {
         plat_thread_attr attr;
         plat_thread thread;
         plat_thread_attr_init(&attr);
-        attr.stack_bytes = 16 << 20; /* none of that size is left of an earlier thread */
+        attr.stack_bytes = 16 << 20; /* so that no stack of an earlier thread can be reused */
         plat_thread_prepare(
             &thread, "refused", [](void *) -> void * { return nullptr; }, nullptr, 0);
         trapped = test::trap(SYS_mmap, nullptr, [] { return long{-ENOMEM}; });
@@ -32,7 +31,7 @@ TEST(Refused, LeavesErrnoAlone)
         left = errno;
     }).join();
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
     EXPECT_LT(error, 0);
     EXPECT_EQ(left, 77);
 }

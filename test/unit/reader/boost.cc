@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The word by which a reader is boosted: who takes it, who gives it back; and the locks that records need, as debug
- * builds check it.
- */
+/* Tests of the word by which a reader is boosted, of checks of debug builds on records, and of slots. */
 #include <functional>
 #include <thread>
 #include <utility>
@@ -20,7 +18,7 @@ class Boost : public test::Records
 {
 };
 
-TEST_F(Boost, TakesAWordThatNobodyUsesAndAsks)
+TEST_F(Boost, TakesAFreeWordAndSetsTheFlag)
 {
     reader_record *record = world_.craft(1);
     record->thread_id = 4711;
@@ -29,17 +27,17 @@ TEST_F(Boost, TakesAWordThatNobodyUsesAndAsks)
     EXPECT_FALSE(reader_is_boosted(record));
     EXPECT_TRUE(reader_boost(record, &armed));
     EXPECT_TRUE(reader_is_boosted(record));
-    EXPECT_EQ(*reader_boost_word(record), 4711u) << "as if its owner had locked it";
+    EXPECT_EQ(*reader_boost_word(record), 4711u) << "the word looks as if its owner had locked it";
     EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
     EXPECT_EQ(armed, record->armed);
     armed = 99;
-    EXPECT_FALSE(reader_boost(record, &armed)) << "it is in use";
+    EXPECT_FALSE(reader_boost(record, &armed)) << "the word is in use";
     EXPECT_EQ(armed, 99u) << "outputs stay untouched";
     reader_boost_withdraw(record, {4711});
     reader_unlock(record->leaf);
 }
 
-TEST_F(Boost, IsConfirmedByAFlagThatStandsThereStill)
+TEST_F(Boost, IsConfirmedByAFlagThatIsStillSet)
 {
     reader_record *record = world_.craft(1);
     uint32_t armed = 0;
@@ -47,13 +45,13 @@ TEST_F(Boost, IsConfirmedByAFlagThatStandsThereStill)
     ASSERT_TRUE(reader_boost(record, &armed));
     EXPECT_TRUE(reader_boost_confirmed(record, &armed));
     rtrcu_word_disarm(record->self);
-    EXPECT_FALSE(reader_boost_confirmed(record, &armed)) << "it was lost";
-    EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "and is asked for again";
+    EXPECT_FALSE(reader_boost_confirmed(record, &armed)) << "the flag was lost";
+    EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "the flag is set again";
     EXPECT_TRUE(reader_boost_confirmed(record, &armed));
     reader_unlock(record->leaf);
 }
 
-TEST_F(Boost, IsWithdrawnFromItsOwnerAlone)
+TEST_F(Boost, WithdrawalAffectsOnlyTheBoostedThread)
 {
     reader_record *record = world_.craft(1);
     for (uint32_t bits : {0u, waiters}) {
@@ -61,37 +59,37 @@ TEST_F(Boost, IsWithdrawnFromItsOwnerAlone)
         reader_boost_withdraw(record, {8});
         EXPECT_EQ(record->boost, 7 | bits) << "the slot's next thread is boosted";
         reader_boost_withdraw(record, {7});
-        EXPECT_EQ(record->boost, 0u) << "nobody but the booster waits on it";
+        EXPECT_EQ(record->boost, 0u) << "only the booster waits on the word";
     }
 }
 
-TEST_F(Boost, IsReleasedByItsOwnerAlone)
+TEST_F(Boost, OnlyTheBoostedThreadReleasesTheWord)
 {
     std::thread([] {
         EXPECT_EQ(reader_self_boost_word(), nullptr);
-        EXPECT_FALSE(reader_boost_release()) << "a thread without a record";
+        EXPECT_FALSE(reader_boost_release()) << "a thread without a record has no word";
     }).join();
     as_thread([&](reader_record *record) {
         uint32_t mine = lock_thread_number();
         EXPECT_EQ(reader_self_boost_word(), reader_boost_word(record));
-        EXPECT_FALSE(reader_boost_release()) << "it is not boosted";
+        EXPECT_FALSE(reader_boost_release()) << "the thread is not boosted";
         EXPECT_EQ(record->boost, 0u);
         for (uint32_t bits : {0u, waiters}) {
             record->boost = (mine + 1) | bits;
-            EXPECT_FALSE(reader_boost_release()) << "another's";
+            EXPECT_FALSE(reader_boost_release()) << "the word belongs to another thread";
             EXPECT_EQ(record->boost, (mine + 1) | bits);
         }
         record->boost = mine;
-        EXPECT_FALSE(reader_boost_release()) << "nobody sleeps on it";
+        EXPECT_FALSE(reader_boost_release()) << "no thread sleeps on the word, so it is released here";
         EXPECT_EQ(record->boost, 0u);
         record->boost = mine | waiters;
-        EXPECT_TRUE(reader_boost_release()) << "the kernel has to";
+        EXPECT_TRUE(reader_boost_release()) << "a thread sleeps on the word, so the kernel must release it";
         EXPECT_EQ(record->boost, mine | waiters);
         record->boost = 0;
     });
 }
 
-/* ---- what debug builds check ---- */
+/* ---- checks of debug builds ---- */
 
 class ReaderDeathTest : public test::Records
 {
@@ -99,11 +97,11 @@ class ReaderDeathTest : public test::Records
     void SetUp() override
     {
         if (!CHECK_DEBUG)
-            GTEST_SKIP() << "release builds check nothing";
+            GTEST_SKIP() << "only debug builds check";
     }
 };
 
-TEST_F(ReaderDeathTest, ARecordIsChangedUnderItsLeafsLock)
+TEST_F(ReaderDeathTest, RecordChangesOnlyUnderItsLeafLock)
 {
     uint32_t armed = 0;
     reader_record *record = world_.craft(0), *boosted = world_.craft(0);
@@ -122,9 +120,9 @@ TEST_F(ReaderDeathTest, ARecordIsChangedUnderItsLeafsLock)
         EXPECT_DEATH(call(), "check failed: lock_is_mine") << name;
 }
 
-/* The words lie in the threads' own memory.  A test's death is that of a fork's child, which holds no lock of its
- * parent's. */
-TEST_F(ReaderDeathTest, WhoLooksForDeadlineThreadsTakesTheirLeafsLock)
+/* The search reads memory of the threads, which therefore may not exit meanwhile.  A death test runs in a fork's child,
+ * where the locks of its parent are not held. */
+TEST_F(ReaderDeathTest, SearchForDeadlineThreadsNeedsTheLeafLock)
 {
     reader_record *record = world_.craft(RTRCU_QSBR_ONLINE);
     registry_->deadline_count = 1;
@@ -133,7 +131,7 @@ TEST_F(ReaderDeathTest, WhoLooksForDeadlineThreadsTakesTheirLeafsLock)
     EXPECT_TRUE(reader_deadline_is_online(registry_));
 }
 
-TEST_F(ReaderDeathTest, ASlotThatIsFreedWasUsed)
+TEST_F(ReaderDeathTest, FreeingAnUnusedSlotIsRefused)
 {
     reader_record *record = world_.craft(0);
     reader_lock(record->leaf);
@@ -145,7 +143,7 @@ TEST_F(ReaderDeathTest, ASlotThatIsFreedWasUsed)
     EXPECT_DEATH((reader_lock(record->leaf), reader_release_slot(record, READER_CALLBACK)), "INV-RD1");
 }
 
-TEST_F(ReaderDeathTest, AThreadWakesInASlowPath)
+TEST_F(ReaderDeathTest, IdlenessEndsOnlyInASlowPath)
 {
     EXPECT_DEATH(reader_idle_exit(), "INV-RD2");
     EXPECT_DEATH(reader_disarm(registry_), "INV-RD2");
@@ -157,7 +155,7 @@ class Slots : public test::Records
 {
 };
 
-TEST_F(Slots, AreFreeBehindTheLastRoomWhicheverThatIs)
+TEST_F(Slots, AreFreeAfterTheLastRoomReleasesThem)
 {
     for (reader_room last : {READER_PARKED, READER_CALLBACK, READER_SERVE}) {
         reader_record *record = world_.craft(0);
@@ -168,7 +166,7 @@ TEST_F(Slots, AreFreeBehindTheLastRoomWhicheverThatIs)
             if (room != last)
                 reader_release_slot(record, room);
         }
-        EXPECT_TRUE(reader_used(record->leaf) & reader_bit(record)) << "room " << last << " has something of it";
+        EXPECT_TRUE(reader_used(record->leaf) & reader_bit(record)) << "room " << last << " has not released the slot";
         EXPECT_TRUE(reader_is_draining(record));
         reader_release_slot(record, last);
         EXPECT_FALSE(reader_used(record->leaf) & reader_bit(record));
@@ -177,7 +175,7 @@ TEST_F(Slots, AreFreeBehindTheLastRoomWhicheverThatIs)
     }
 }
 
-TEST_F(Slots, DrainBesideOthersOfTheirLeaf)
+TEST_F(Slots, SlotsOfOneLeafDrainIndependently)
 {
     reader_record *one = world_.craft(0), *two = world_.craft(0);
     ASSERT_EQ(one->leaf, two->leaf);
@@ -193,7 +191,7 @@ TEST_F(Slots, DrainBesideOthersOfTheirLeaf)
     reader_unlock(one->leaf);
 }
 
-TEST_F(Slots, ThePeakStaysWhereItWas)
+TEST_F(Slots, PeakIsNotLoweredByExits)
 {
     struct rtrcu_stats stats = {};
     for (int turn = 0; turn < 3; turn++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* From light fences to full ones and back: who is confirmed, by what, and who is not.
- */
+/* Tests of the switch between light and full fences: the events that confirm a reader, and those that do not. */
 #include <thread>
 #include <vector>
 
@@ -18,7 +17,7 @@ class FenceMode : public test::Records
     {
         return reader_fences_confirm(registry_, registry_->fence_mode, visited);
     }
-    /* What a slow path of the calling thread does. */
+    /* The part of the slow path that clears the calling thread's flag. */
     void disarm()
     {
         reader_slow_begin();
@@ -27,7 +26,7 @@ class FenceMode : public test::Records
     }
 };
 
-TEST_F(FenceMode, ANoteArmsEverybodyAndAVisitConfirms)
+TEST_F(FenceMode, VisitConfirmsArmedReaders)
 {
     std::vector<reader_record *> records;
     for (int i = 0; i < 70; i++)
@@ -37,13 +36,13 @@ TEST_F(FenceMode, ANoteArmsEverybodyAndAVisitConfirms)
     ASSERT_TRUE(reader_fences_visit_begin(registry_));
     for (reader_record *record : records)
         EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL);
-    EXPECT_FALSE(confirm(false)) << "no fence, nobody has acknowledged";
+    EXPECT_FALSE(confirm(false)) << "the visit issued no fence, and the readers acknowledged nothing";
     EXPECT_FALSE(reader_fences_are_confirmed(registry_, registry_->fence_mode));
     EXPECT_TRUE(confirm(true));
     EXPECT_TRUE(reader_fences_are_confirmed(registry_, registry_->fence_mode));
 }
 
-TEST_F(FenceMode, OneThreadNotesAtATime)
+TEST_F(FenceMode, OneThreadConfirmsAtATime)
 {
     reader_fences_switch(registry_);
     ASSERT_TRUE(reader_fences_visit_begin(registry_));
@@ -55,22 +54,22 @@ TEST_F(FenceMode, OneThreadNotesAtATime)
     }).join();
 }
 
-TEST_F(FenceMode, WhoLostTheFlagIsNotConfirmedByThisVisit)
+TEST_F(FenceMode, ReaderThatLostItsFlagIsNotConfirmed)
 {
     reader_record *record = world_.craft(1);
     reader_fences_switch(registry_);
     ASSERT_TRUE(reader_fences_visit_begin(registry_));
-    rtrcu_word_disarm(record->self); /* an update under way overwrote the flag */
+    rtrcu_word_disarm(record->self); /* an update in progress overwrote the flag */
     EXPECT_FALSE(confirm(true));
-    EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "armed again";
-    EXPECT_FALSE(confirm(true)) << "behind the visit: an update under way may lose it";
+    EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "the flag is set again";
+    EXPECT_FALSE(confirm(true)) << "a flag set after the visit may be lost to an update in progress";
     reader_fences_visit_end(registry_);
     ASSERT_TRUE(reader_fences_visit_begin(registry_));
     EXPECT_TRUE(confirm(true));
 }
 
-/* The other kind's scan arms the reader behind our visit. */
-TEST_F(FenceMode, AFlagThatAnotherHasSetBehindTheVisitDoesNotConfirm)
+/* The flag is overwritten, and the other kind's scan sets it after this visit. */
+TEST_F(FenceMode, FlagSetByAnotherAfterTheVisitDoesNotConfirm)
 {
     reader_record *record = world_.craft(1);
     reader_fences_switch(registry_);
@@ -80,13 +79,13 @@ TEST_F(FenceMode, AFlagThatAnotherHasSetBehindTheVisitDoesNotConfirm)
     EXPECT_FALSE(confirm(true));
 }
 
-TEST_F(FenceMode, WhoIsInsideASlowPathIsNotConfirmedByAVisit)
+TEST_F(FenceMode, ReaderInASlowPathIsNotConfirmed)
 {
     reader_record *record = world_.craft(1);
     reader_fences_switch(registry_);
     ASSERT_TRUE(reader_fences_visit_begin(registry_));
     record->self->slow++;
-    EXPECT_FALSE(confirm(true)) << "it may have read the old mode and may yet disarm";
+    EXPECT_FALSE(confirm(true)) << "the slow path may have read the old mode, and may still clear the flag";
     record->self->slow--;
     EXPECT_TRUE(confirm(true));
 }
@@ -99,17 +98,17 @@ TEST_F(FenceMode, AcknowledgmentsConfirmWithoutAVisit)
         EXPECT_FALSE(confirm(false));
         disarm();
         EXPECT_EQ(record->fence_ack, registry_->fence_mode);
-        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "in this mode the flag stays";
-        EXPECT_FALSE(confirm(false)) << "the other has said nothing";
+        EXPECT_EQ(flag(record), RTRCU_FLAG_SPECIAL) << "the flag stays set in full-fence mode";
+        EXPECT_FALSE(confirm(false)) << "the other thread has acknowledged nothing";
         rtrcu_store_release(&other->fence_ack, registry_->fence_mode);
         EXPECT_TRUE(confirm(false));
     });
 }
 
-TEST_F(FenceMode, AHandlerInsideASlowPathDoesNotAcknowledge)
+TEST_F(FenceMode, HandlerInsideASlowPathDoesNotAcknowledge)
 {
     as_thread([&](reader_record *record) {
-        reader_slow_begin(); /* the interrupted one: it may have read the old mode */
+        reader_slow_begin(); /* the interrupted slow path, which may have read the old mode */
         reader_fences_switch(registry_);
         disarm();
         EXPECT_EQ(record->fence_ack, 0u);
@@ -120,7 +119,7 @@ TEST_F(FenceMode, AHandlerInsideASlowPathDoesNotAcknowledge)
     });
 }
 
-TEST_F(FenceMode, WhoComesInFullFenceModeHasAcknowledged)
+TEST_F(FenceMode, NewReaderInFullFenceModeHasAcknowledged)
 {
     reader_fences_switch(registry_);
     as_thread([&](reader_record *record) {
@@ -130,7 +129,7 @@ TEST_F(FenceMode, WhoComesInFullFenceModeHasAcknowledged)
     });
 }
 
-TEST_F(FenceMode, WhatWasSaidOfAnOldModeMeansNothing)
+TEST_F(FenceMode, AcknowledgmentConfirmsItsModeOnly)
 {
     as_thread([&](reader_record *record) {
         reader_fences_switch(registry_);
@@ -139,34 +138,33 @@ TEST_F(FenceMode, WhatWasSaidOfAnOldModeMeansNothing)
         uint32_t old = registry_->fence_mode;
         reader_fences_restore(registry_);
         EXPECT_FALSE(reader_fences_are_full(registry_));
-        EXPECT_FALSE(reader_fences_confirm(registry_, old + 2, false)) << "nobody has acknowledged that one";
+        EXPECT_FALSE(reader_fences_confirm(registry_, old + 2, false)) << "that mode was not acknowledged";
         EXPECT_TRUE(reader_fences_confirm(registry_, old, false)) << "a late confirmation of the old mode";
         EXPECT_FALSE(reader_fences_are_confirmed(registry_, registry_->fence_mode));
         disarm();
         EXPECT_EQ(flag(record), RTRCU_FLAG_FAST);
         reader_fences_switch(registry_);
         EXPECT_FALSE(confirm(false));
-        EXPECT_FALSE(confirm(false)) << "armed, but it has not said so";
+        EXPECT_FALSE(confirm(false)) << "the flag is set, but the thread has not acknowledged";
     });
 }
 
-TEST_F(FenceMode, WhoIsAwayNeedNotBeWaitedFor)
+TEST_F(FenceMode, ThreadAsleepInTheLibraryIsNotWaitedFor)
 {
     as_thread([&](reader_record *record) {
         disarm();
         ASSERT_EQ(flag(record), RTRCU_FLAG_FAST);
         ASSERT_TRUE(reader_sleep_begin());
-        EXPECT_FALSE(reader_sleep_begin()) << "only the outermost";
+        EXPECT_FALSE(reader_sleep_begin()) << "only the outermost call marks the thread";
         reader_fences_switch(registry_);
         EXPECT_TRUE(confirm(false));
         reader_sleep_end(registry_);
-        EXPECT_EQ(record->fence_ack, registry_->fence_mode) << "it fences from now on";
+        EXPECT_EQ(record->fence_ack, registry_->fence_mode) << "the thread uses full fences from now on";
         EXPECT_TRUE(confirm(false));
     });
 }
 
-/* Back again it is confirmed by what it says of the mode, where the fences were not switched too. */
-TEST_F(FenceMode, WhoIsBackIsNotAway)
+TEST_F(FenceMode, ReturningThreadWithdrawsItsAcknowledgment)
 {
     as_thread([&](reader_record *record) {
         disarm();
@@ -178,13 +176,13 @@ TEST_F(FenceMode, WhoIsBackIsNotAway)
     });
 }
 
-/* A handler's section of a thread that is away does not rely on the acknowledgment, and leaves it behind it. */
-TEST_F(FenceMode, AHandlerOfAThreadThatIsAwayComesBackAndLeavesAgain)
+/* A handler's section in a thread that sleeps in the library withdraws the acknowledgment, then restores it. */
+TEST_F(FenceMode, HandlerOfASleepingThreadRestoresTheAcknowledgment)
 {
     as_thread([&](reader_record *record) {
         disarm();
         ASSERT_TRUE(reader_sleep_begin());
-        EXPECT_TRUE(rtrcu_word_enter()) << "the flag is there";
+        EXPECT_TRUE(rtrcu_word_enter()) << "the flag is set";
         reader_sleep_interrupted();
         EXPECT_EQ(record->fence_ack, 0u);
         rtrcu_word_leave();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Who falls asleep: every reason to stay awake by itself, over records made by hand; and who wakes.
- */
+/* Tests of threads that become idle: each reason to stay scanned, and the end of idleness. */
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
@@ -8,7 +7,7 @@
 namespace
 {
 
-class Sleep : public testing::Test
+class ReaderIdle : public testing::Test
 {
   protected:
     test::World world_;
@@ -34,30 +33,30 @@ class Sleep : public testing::Test
     }
 };
 
-TEST_F(Sleep, WhoKeepsStillFallsAsleepWithTheFlagSet)
+TEST_F(ReaderIdle, QuietThreadBecomesIdleWithItsFlagSet)
 {
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
-    EXPECT_TRUE(is_awake()) << "looked at while it leaves";
+    EXPECT_TRUE(is_awake()) << "a candidate is still scanned";
     EXPECT_EQ(reader_idle_candidates(leaf_), reader_bit(record_));
     EXPECT_EQ(rtrcu_word_of(record_->self) >> 24, RTRCU_FLAG_SPECIAL);
     settle();
     EXPECT_FALSE(is_awake());
     EXPECT_EQ(leaf_->scanned.slept.count, 1u);
-    EXPECT_FALSE(reader_idle_propose(leaf_, 3)) << "nobody is left";
+    EXPECT_FALSE(reader_idle_propose(leaf_, 3)) << "no candidate is left";
 }
 
-TEST_F(Sleep, OnlyWhoHasBeenOutsideForSoManyScansLeaves)
+TEST_F(ReaderIdle, OnlyThreadsOutsideForIdleScansBecomeCandidates)
 {
     EXPECT_FALSE(reader_idle_propose(leaf_, 4));
-    EXPECT_TRUE(reader_count_scan(record_, false, 4)) << "the fourth";
-    EXPECT_TRUE(reader_count_scan(record_, false, 4)) << "no further";
+    EXPECT_TRUE(reader_count_scan(record_, false, 4)) << "the fourth scan";
+    EXPECT_TRUE(reader_count_scan(record_, false, 4)) << "the count stops at idle_scans";
     EXPECT_EQ(record_->outside_scans, 4u);
-    EXPECT_FALSE(reader_count_scan(record_, true, 4)) << "inside: from the beginning";
+    EXPECT_FALSE(reader_count_scan(record_, true, 4)) << "a scan that finds the thread inside resets the count";
     EXPECT_FALSE(reader_count_scan(record_, false, 4));
     EXPECT_EQ(record_->outside_scans, 1u);
 }
 
-TEST_F(Sleep, WhoIsInsideOrInASlowPathStaysAwake)
+TEST_F(ReaderIdle, ThreadInsideOrInASlowPathStaysScanned)
 {
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     world_.set_inside(record_, 1);
@@ -70,30 +69,30 @@ TEST_F(Sleep, WhoIsInsideOrInASlowPathStaysAwake)
     EXPECT_FALSE(reader_idle_confirmed(record_));
     record_->self->slow = 0;
     rtrcu_word_disarm(record_->self);
-    EXPECT_FALSE(reader_idle_confirmed(record_)) << "it is fast";
+    EXPECT_FALSE(reader_idle_confirmed(record_)) << "the flag is clear";
     settle();
     EXPECT_TRUE(is_awake());
     EXPECT_EQ(reader_idle_candidates(leaf_), 0u);
     EXPECT_EQ(leaf_->scanned.slept.count, 0u);
 }
 
-TEST_F(Sleep, AFlagThatAnotherThreadHasSetSinceIsNoProof)
+TEST_F(ReaderIdle, FlagSetAgainByAnotherDoesNotConfirm)
 {
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
-    rtrcu_word_disarm(record_->self); /* as if an update under way had swallowed it */
+    rtrcu_word_disarm(record_->self); /* as if an update in progress had overwritten the flag */
     ASSERT_TRUE(reader_arm(record_));
     EXPECT_FALSE(reader_idle_confirmed(record_));
 }
 
-TEST_F(Sleep, AFlagThatStoodThereAlreadyIsOne)
+TEST_F(ReaderIdle, FlagSetBeforeTheProposalConfirms)
 {
     ASSERT_TRUE(reader_arm(record_));
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
-    EXPECT_FALSE(reader_arm(record_)) << "set already, and not counted";
+    EXPECT_FALSE(reader_arm(record_)) << "the flag was set already";
     EXPECT_TRUE(reader_idle_confirmed(record_));
 }
 
-TEST_F(Sleep, DeadlineThreadsStayAwake)
+TEST_F(ReaderIdle, DeadlineThreadsStayScanned)
 {
     for (bool qsbr : {false, true}) {
         reader_deadline_show(record_, true, qsbr);
@@ -102,21 +101,21 @@ TEST_F(Sleep, DeadlineThreadsStayAwake)
     }
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     reader_deadline_show(record_, true, false);
-    EXPECT_FALSE(reader_idle_confirmed(record_)) << "one since it was made to leave";
+    EXPECT_FALSE(reader_idle_confirmed(record_)) << "it became a deadline thread since it was proposed";
 }
 
-TEST_F(Sleep, WhoWakesMeanwhileIsAwake)
+TEST_F(ReaderIdle, ThreadThatReturnsMeanwhileIsScanned)
 {
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     bool still = reader_idle_confirmed(record_);
     reader_scanned_add(&leaf_->scanned, reader_bit(record_));
     reader_idle_settle(leaf_, still ? reader_bit(record_) : 0);
     EXPECT_TRUE(is_awake());
-    EXPECT_EQ(leaf_->scanned.slept.count, 0u) << "it never slept";
+    EXPECT_EQ(leaf_->scanned.slept.count, 0u) << "the thread did not become idle";
     EXPECT_FALSE(reader_scanned_add(&leaf_->scanned, reader_bit(record_)));
 }
 
-TEST_F(Sleep, ASlotsNextThreadBeginsAnew)
+TEST_F(ReaderIdle, SlotsNextThreadStartsWithZeroScans)
 {
     lock_release(&leaf_->lock);
     world_.withdraw(record_);
@@ -126,8 +125,8 @@ TEST_F(Sleep, ASlotsNextThreadBeginsAnew)
     EXPECT_EQ(record_->outside_scans, 0u);
 }
 
-/* The calling thread's own record, in the process's registry. */
-TEST(Wake, CountsAndIsDoneOnce)
+/* This test uses the calling thread's record in the process's registry. */
+TEST(ReaderIdleExit, IsCountedOnce)
 {
     rcu_read_lock();
     rcu_read_unlock();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Records and their registry: slots, growth, the special flag, fork.
- */
+/* Tests of records and their registry: slots, growth, the special flag, fork. */
 #include <algorithm>
 #include <set>
 #include <sys/mman.h>
@@ -33,17 +32,17 @@ class Reader : public test::Records
     }
 };
 
-/* An update under way loses the booster's flag, and another crank sets one: that one may be lost to an update that
- * began since, so the booster looks again behind another fence. */
-TEST_F(Reader, AFlagThatAnotherHasSetDoesNotConfirmABoost)
+/* An update in progress overwrites the booster's flag, and another thread sets it again.  A later update may overwrite
+ * that flag too, so the booster needs another fence. */
+TEST_F(Reader, FlagSetByAnotherDoesNotConfirmABoost)
 {
     reader_record *record = world_.craft(0);
     uint32_t armed = 0;
     world_.set_inside(record, 1);
     reader_lock(record->leaf);
     EXPECT_TRUE(reader_boost(record, &armed));
-    rtrcu_word_disarm(record->self); /* lost */
-    EXPECT_TRUE(reader_arm(record)) << "the other crank";
+    rtrcu_word_disarm(record->self); /* overwritten */
+    EXPECT_TRUE(reader_arm(record)) << "the other kind's scan sets the flag";
     EXPECT_FALSE(reader_boost_confirmed(record, &armed));
     EXPECT_TRUE(reader_boost_confirmed(record, &armed));
     reader_boost_withdraw(record, {record->thread_id});
@@ -51,17 +50,17 @@ TEST_F(Reader, AFlagThatAnotherHasSetDoesNotConfirmABoost)
     reader_unlock(record->leaf);
 }
 
-/* docs/readers.md tells it. */
-TEST_F(Reader, AThreadTakesSoManyBytes)
+/* docs/readers.md has this number of bytes. */
+TEST_F(Reader, ThreadTakesTheDocumentedNumberOfBytes)
 {
-    constexpr size_t told_bytes = 600;
+    constexpr size_t told_bytes = 650;
     size_t bytes = sizeof(struct domain_leaf) / READER_FANOUT;
     EXPECT_GT(bytes, told_bytes - 50);
     EXPECT_LT(bytes, told_bytes + 50);
 }
 
-/* What lies behind a leaf is the parts of other rooms. */
-TEST_F(Reader, ALeafIsLaidOutWithinItself)
+/* Other data follows the leaf here: its records must not reach it. */
+TEST_F(Reader, RecordsOfALeafLieWithinIt)
 {
     struct Pages {
         reader_leaf leaf;
@@ -75,7 +74,7 @@ TEST_F(Reader, ALeafIsLaidOutWithinItself)
     EXPECT_EQ(pages->behind.leaf, nullptr);
 }
 
-TEST_F(Reader, BeginsWithOneLeafAndTheOrphan)
+TEST_F(Reader, StartsWithOneLeafAndTheSharedRecord)
 {
     EXPECT_EQ(reader_leaf_count(registry_), 1u);
     EXPECT_EQ(reader_leaf_at(registry_, 0)->used, 1u);
@@ -92,9 +91,8 @@ TEST_F(Reader, SlotsAreTakenFromTheFrontAndFreed)
     EXPECT_EQ(reader_slot_take(registry_), first);
 }
 
-/* A daemon that served the slot's last thread may come late, when a new thread has taken the slot and is not yet to be
- * seen in it. */
-TEST_F(Reader, ASlotThatIsBeingTakenIsNotFreed)
+/* A late daemon, which served the slot's previous thread, frees it after a new thread has taken it. */
+TEST_F(Reader, SlotBeingTakenIsNotFreed)
 {
     reader_record *record = reader_slot_take(registry_);
     free_slot(record);
@@ -106,14 +104,14 @@ TEST_F(Reader, ASlotThatIsBeingTakenIsNotFreed)
     EXPECT_NE(reader_slot_take(registry_), left);
 }
 
-TEST_F(Reader, ARegisteredSlotIsNotFreed)
+TEST_F(Reader, RegisteredSlotIsNotFreed)
 {
     reader_record *record = world_.craft(0);
     free_slot(record);
     EXPECT_NE(reader_slot_take(registry_), record);
 }
 
-TEST_F(Reader, TheOrphansSlotIsNeverFreed)
+TEST_F(Reader, SharedRecordsSlotIsNeverFreed)
 {
     free_slot(reader_shared_record(registry_));
     EXPECT_EQ(reader_leaf_at(registry_, 0)->used, 1u);
@@ -125,7 +123,7 @@ TEST_F(Reader, GrowsToThousandsOfRecords)
     std::set<reader_record *> records;
     for (uint32_t i = 0; i < wanted; i++) {
         reader_record *record = world_.craft(0);
-        ASSERT_TRUE(records.insert(record).second) << "slot given out twice";
+        ASSERT_TRUE(records.insert(record).second) << "the slot was returned twice";
         ASSERT_EQ(reader_leaf_at(registry_, record->leaf->index), record->leaf);
         ASSERT_EQ(&record->leaf->record[record->slot], record);
     }
@@ -137,8 +135,8 @@ TEST_F(Reader, GrowsToThousandsOfRecords)
     EXPECT_EQ(reader_leaf_count(registry_), (wanted + 1 + READER_FANOUT - 1) / READER_FANOUT);
 }
 
-/* Somebody else has hung a leaf meanwhile: the pages for ours go back. */
-TEST_F(Reader, WhoLosesTheGrowthGivesItsPagesBack)
+/* Another thread has linked a leaf meanwhile, so this thread unmaps the pages of its own. */
+TEST_F(Reader, LoserOfTheRaceToGrowFreesItsPages)
 {
     static reader_leaf *(*lay_out)(void *);
     static void *pages;
@@ -146,7 +144,7 @@ TEST_F(Reader, WhoLosesTheGrowthGivesItsPagesBack)
     world_.fill_last_leaf();
     ASSERT_NE(reader_slot_take(registry), nullptr);
     ASSERT_EQ(reader_leaf_count(registry), 2u);
-    registry->leaf_count = 1; /* as the loser has read it */
+    registry->leaf_count = 1; /* the value that the losing thread read */
     lay_out = registry->plan.lay_out;
     registry->plan.lay_out = [](void *fresh) {
         pages = fresh;
@@ -156,10 +154,10 @@ TEST_F(Reader, WhoLosesTheGrowthGivesItsPagesBack)
     ASSERT_NE(record, nullptr);
     EXPECT_EQ(record->leaf, registry->leaf[1]);
     unsigned char resident;
-    EXPECT_EQ(mincore(pages, 1, &resident), -1) << "they are mapped still";
+    EXPECT_EQ(mincore(pages, 1, &resident), -1) << "the pages are still mapped";
 }
 
-TEST_F(Reader, ThreadsThatGrowAtOnceGetDistinctSlots)
+TEST_F(Reader, ConcurrentGrowthGivesDistinctSlots)
 {
     constexpr size_t threads = 8, each = 500;
     std::vector<std::vector<reader_record *>> taken(threads);
@@ -181,7 +179,7 @@ TEST_F(Reader, ThreadsThatGrowAtOnceGetDistinctSlots)
     EXPECT_EQ(distinct.size(), threads * each);
     EXPECT_EQ(distinct.count(nullptr), 0u);
     EXPECT_EQ(reader_leaf_count(registry_), (threads * each + 1 + READER_FANOUT - 1) / READER_FANOUT)
-        << "a leaf is hung only where all before it are full";
+        << "a leaf is linked only if all leaves before it are full";
     for (uint32_t i = 0; i < reader_leaf_count(registry_); i++)
         EXPECT_NE(reader_leaf_at(registry_, i), nullptr);
 }
@@ -191,20 +189,20 @@ TEST_F(Reader, ThreadsThatGrowAtOnceGetDistinctSlots)
 reader_registry *growing;
 long hung_steps, torn_steps;
 
-/* What a thread that finds the new leaf would take it for. */
-void look_behind_a_step(int, siginfo_t *, void *)
+/* Checks the new leaf as another thread would see it after this step. */
+void check_after_a_step(int, siginfo_t *, void *)
 {
     const reader_leaf *leaf = rtrcu_load_acquire(&growing->leaf[1]);
     hung_steps += leaf != nullptr;
     torn_steps += leaf && (leaf->index != 1 || !leaf->scanned.above);
 }
 
-/* Whoever comes second takes a slot there at once, and raises the counts above it. */
-TEST_F(Reader, ALeafIsWholeBeforeItIsHung)
+/* Another thread may take a slot of a new leaf as soon as the leaf is linked. */
+TEST_F(Reader, LeafIsCompleteBeforeItIsLinked)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer delivers signals later";
-    test::SteppedBy traps(look_behind_a_step);
+        GTEST_SKIP() << "the sanitizer delays signals";
+    test::SteppedBy traps(check_after_a_step);
     world_.fill_last_leaf();
     growing = registry_;
     hung_steps = torn_steps = 0;
@@ -233,16 +231,16 @@ TEST_F(Reader, PublishAndWithdraw)
     EXPECT_FALSE(reader_is_registered(record));
     EXPECT_EQ(rtrcu_word_of(self) >> 24, RTRCU_FLAG_UNREGISTERED);
     EXPECT_EQ(self->record, nullptr);
-    EXPECT_EQ(record->self, nullptr) << "nothing may lead to the thread's memory any more";
+    EXPECT_EQ(record->self, nullptr) << "the record no longer points to the thread's memory";
     EXPECT_EQ(registry_->registered, 1u);
     EXPECT_EQ(registry_->registered_peak, 2u);
     EXPECT_EQ(reader_slot_take(registry_), record);
 }
 
-TEST_F(Reader, ASlotIsKeptUntilEveryRoomHasLetGo)
+TEST_F(Reader, SlotIsKeptUntilEveryRoomReleasesIt)
 {
     reader_record *record = world_.craft(0);
-    let_go(record, READER_PARKED); /* of a thread that is there: nothing */
+    let_go(record, READER_PARKED); /* no effect while the thread is registered */
     reader_lock(record->leaf);
     reader_withdraw(registry_, record);
     reader_unlock(record->leaf);
@@ -262,10 +260,10 @@ TEST_F(Reader, InsideIsNestingAndDiscipline)
     world_.set_inside(record, RTRCU_QSBR_ONLINE);
     EXPECT_EQ(reader_inside(record), static_cast<uint32_t>(RTRCU_QSBR_ONLINE));
     arm(record);
-    EXPECT_EQ(reader_inside(record), static_cast<uint32_t>(RTRCU_QSBR_ONLINE)) << "the flag is no nesting";
+    EXPECT_EQ(reader_inside(record), static_cast<uint32_t>(RTRCU_QSBR_ONLINE)) << "the flag does not count as nesting";
 }
 
-TEST_F(Reader, ArmSaysWhetherItWasNew)
+TEST_F(Reader, ArmReturnsWhetherTheFlagWasClear)
 {
     reader_record *record = world_.craft(1);
     EXPECT_TRUE(arm(record));
@@ -274,24 +272,24 @@ TEST_F(Reader, ArmSaysWhetherItWasNew)
     EXPECT_EQ(reader_inside(record), 1u);
 }
 
-TEST_F(Reader, ADeadlineThreadIsShownInItsDiscipline)
+TEST_F(Reader, DeadlineThreadIsPublishedInItsDiscipline)
 {
     reader_record *record = world_.craft(0);
     const uint32_t *shown = record->leaf->deadline, bit = reader_bit(record);
-    EXPECT_FALSE(reader_deadline_is_online(world_.registry())) << "there is none";
+    EXPECT_FALSE(reader_deadline_is_online(world_.registry())) << "there is no deadline thread";
     world_.registry()->deadline_count = 1;
     EXPECT_FALSE(reader_deadline_is_online(world_.registry()));
     uint32_t *beside = &record->leaf->quiescent;
     rtrcu_store_relaxed(beside, reader_bit(record));
     reader_deadline_show(record, true, false);
-    EXPECT_EQ(*beside, reader_bit(record)) << "another's word";
+    EXPECT_EQ(*beside, reader_bit(record)) << "the neighbouring word is unchanged";
     EXPECT_EQ(shown[0], bit);
     EXPECT_EQ(shown[1], 0u);
-    EXPECT_TRUE(reader_deadline_is_online(world_.registry())) << "a preemptible one is so at any time";
+    EXPECT_TRUE(reader_deadline_is_online(world_.registry())) << "a preemptible deadline thread counts as online";
     reader_deadline_show(record, true, true);
     EXPECT_EQ(shown[0], 0u);
     EXPECT_EQ(shown[1], bit);
-    EXPECT_FALSE(reader_deadline_is_online(world_.registry())) << "it is offline";
+    EXPECT_FALSE(reader_deadline_is_online(world_.registry())) << "the deadline thread is offline";
     world_.set_inside(record, RTRCU_QSBR_ONLINE);
     EXPECT_TRUE(reader_deadline_is_online(world_.registry()));
     reader_deadline_show(record, false, true);
@@ -300,7 +298,7 @@ TEST_F(Reader, ADeadlineThreadIsShownInItsDiscipline)
     world_.set_inside(record, 0);
 }
 
-TEST_F(Reader, ADeadlineThreadThatIsOfflineHidesNoneInAnotherLeaf)
+TEST_F(Reader, OnlineDeadlineThreadIsFoundInAnyLeaf)
 {
     reader_record *offline = world_.craft(0);
     world_.fill_last_leaf();
@@ -319,15 +317,15 @@ TEST_F(Reader, OwnerDisarmsAndKeepsItsNesting)
     as_thread([&](reader_record *record) {
         ASSERT_FALSE(rtrcu_word_enter());
         EXPECT_TRUE(arm(record));
-        EXPECT_TRUE(rtrcu_word_enter()) << "the flag is seen by lock";
-        EXPECT_TRUE(rtrcu_word_leave()) << "and by unlock";
+        EXPECT_TRUE(rtrcu_word_enter()) << "the lock sees the flag";
+        EXPECT_TRUE(rtrcu_word_leave()) << "the unlock sees the flag";
         reader_slow_begin();
         reader_disarm(registry_);
         reader_slow_end();
         EXPECT_EQ(flag(record), RTRCU_FLAG_FAST);
         EXPECT_EQ(reader_inside(record), 1u);
         reader_arm_self();
-        EXPECT_FALSE(arm(record)) << "asked already, by itself";
+        EXPECT_FALSE(arm(record)) << "the flag was set by the thread itself";
         reader_slow_begin();
         reader_disarm(registry_);
         reader_slow_end();
@@ -335,7 +333,7 @@ TEST_F(Reader, OwnerDisarmsAndKeepsItsNesting)
     });
 }
 
-/* The deepest nesting that the header promises stays below the discipline and the flag. */
+/* The deepest nesting does not change the bits of the discipline and the flag. */
 TEST_F(Reader, DeepNestingDoesNotReachTheFlag)
 {
     as_thread([&](reader_record *record) {
@@ -347,7 +345,7 @@ TEST_F(Reader, DeepNestingDoesNotReachTheFlag)
     });
 }
 
-TEST_F(Reader, UnregisteredIsSticky)
+TEST_F(Reader, SectionsDoNotChangeTheUnregisteredFlag)
 {
     std::thread([] {
         for (int i = 0; i < 5; i++)
@@ -358,8 +356,8 @@ TEST_F(Reader, UnregisteredIsSticky)
     }).join();
 }
 
-/* Of a task, 0 says that it runs on no thread. */
-TEST_F(Reader, AThreadKeepsItsIdWhichIsNobodyElsesAndNot0)
+/* 0 means that a task runs on no thread. */
+TEST_F(Reader, ThreadKeepsItsUniqueNonzeroId)
 {
     std::set<uint32_t> ids;
     for (int i = 0; i < 3; i++) {
@@ -372,8 +370,8 @@ TEST_F(Reader, AThreadKeepsItsIdWhichIsNobodyElsesAndNot0)
     }
 }
 
-/* Whoever waits is woken by the last of a group, and by the last of all: not by each. */
-TEST_F(Reader, TheLastReaderWithoutARecordSaysSo)
+/* True for the last reader of a phase and for the last of all. */
+TEST_F(Reader, LeaveReturnsTrueForTheLastReaderWithoutARecord)
 {
     for (reader_phase group :
          {READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_ODD, READER_PHASE_ODD})
@@ -384,12 +382,13 @@ TEST_F(Reader, TheLastReaderWithoutARecordSaysSo)
     EXPECT_FALSE(reader_anonymous_leave(registry_, READER_PHASE_ODD));
     EXPECT_TRUE(reader_anonymous_leave(registry_, READER_PHASE_ODD));
     reader_anonymous_enter(registry_, READER_PHASE_EVEN);
-    registry_->anonymous_in[READER_PHASE_EVEN]++; /* another of its group is between its two counts: it comes or goes */
+    registry_->anonymous_in
+        [READER_PHASE_EVEN]++; /* another reader of this phase has raised only the first of its two counts */
     EXPECT_TRUE(reader_anonymous_leave(registry_, READER_PHASE_EVEN));
     EXPECT_EQ(registry_->anonymous, 0u);
 }
 
-TEST_F(Reader, CountsAreOfAllLeaves)
+TEST_F(Reader, StatisticsCoverAllLeaves)
 {
     reader_record *first = world_.craft(0);
     world_.fill_last_leaf();
@@ -411,7 +410,7 @@ TEST_F(Reader, CountsAreOfAllLeaves)
 
 /* ---- fork ---- */
 
-TEST_F(Reader, OnlyTheForkingThreadIsLeft)
+TEST_F(Reader, ForkedChildKeepsOnlyTheForkingThreadsRecord)
 {
     reader_record *gone = world_.craft(2);
     as_thread([&](reader_record *survivor) {
@@ -424,8 +423,8 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         deadline[0] = deadline[1] = reader_bit(gone) | reader_bit(survivor);
         for (reader_record *record : {gone, survivor})
             record->boost = 77;
-        survivor->thread_id = 12345; /* as its parent's thread was called */
-        reader_lock(survivor->leaf); /* as fork holds it */
+        survivor->thread_id = 12345; /* the number of the parent's thread */
+        reader_lock(survivor->leaf); /* as the fork handler does */
         rtrcu_self.locks_held = 0;
         reader_after_fork_child(registry_, survivor);
         EXPECT_EQ(registry_->registered, 1u);
@@ -435,16 +434,17 @@ TEST_F(Reader, OnlyTheForkingThreadIsLeft)
         EXPECT_EQ(registry_->fence_confirmer, 0u);
         EXPECT_EQ(registry_->deadline_count, 0u);
         for (uint32_t shown : deadline)
-            EXPECT_EQ(shown, reader_bit(survivor)) << "the next one in the slot is none";
+            EXPECT_EQ(shown, reader_bit(survivor)) << "the slot of the missing thread is cleared";
         EXPECT_TRUE(reader_is_registered(survivor));
         EXPECT_FALSE(reader_is_registered(gone));
         EXPECT_EQ(gone->self, nullptr);
-        EXPECT_EQ(gone->cpu, nullptr) << "it lies in memory of a thread that is not there";
+        EXPECT_EQ(gone->cpu, nullptr) << "its memory belonged to a thread that does not exist";
         EXPECT_EQ(survivor->self, &rtrcu_self);
-        EXPECT_EQ(survivor->thread_id, lock_thread_number()) << "nobody else could be boosted, or named";
+        EXPECT_EQ(survivor->thread_id, lock_thread_number())
+            << "boosts and reports use the child's number of the thread";
         EXPECT_EQ(survivor->leaf->lock.word, 0u);
         for (const reader_record *record : {gone, survivor})
-            EXPECT_EQ(record->boost, 0u) << "who boosted is not there, and nobody waits for it";
+            EXPECT_EQ(record->boost, 0u) << "the booster does not exist, and no thread waits for it";
     });
 }
 
@@ -454,7 +454,8 @@ TEST_F(Reader, AForkingThreadWithoutARecordIsCounted)
     for (uint32_t odd : {0u, 1u}) {
         std::thread([&] {
             rtrcu_self.state |= READER_STATE_ANONYMOUS | (odd ? READER_STATE_ODD : 0);
-            registry_->anonymous = registry_->anonymous_in[READER_PHASE_ODD] = 2; /* others, who are not there */
+            /* counts of the parent, of readers that do not exist in the child */
+            registry_->anonymous = registry_->anonymous_in[READER_PHASE_ODD] = 2;
             reader_after_fork_child(registry_, nullptr);
             rtrcu_self.state &= ~static_cast<uint32_t>(READER_STATE_ANONYMOUS | READER_STATE_ODD);
         }).join();

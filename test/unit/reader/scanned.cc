@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Who is worth a look: a leaf's word by the table of its header, the counts above, and the way down to the leaves.
- */
+/* Tests of the leaves that a scan visits: transitions of a leaf's word, the counts above it, and the descent. */
 #include <set>
 #include <vector>
 
@@ -17,10 +16,10 @@ constexpr uint32_t bit = UINT32_C(1) << 31, other = 1;
 std::string state_of(const reader_scanned &scanned)
 {
     bool is_awake = scanned.word & bit, leaving = scanned.word >> 32 & bit;
-    return is_awake ? leaving ? "BOTH" : "AWAKE" : leaving ? "LEAVING" : "ASLEEP";
+    return is_awake ? leaving ? "BOTH" : "SCANNED" : leaving ? "CANDIDATE" : "IDLE";
 }
 
-class Awake : public testing::Test
+class ScannedWord : public testing::Test
 {
   protected:
     std::unique_ptr<reader_counts, test::Freer> counts_ = test::zeroed<reader_counts>();
@@ -30,7 +29,7 @@ class Awake : public testing::Test
     {
         awake_.above = reader_counts_above(counts_.get(), index);
     }
-    /* From the node above the leaf to the top. */
+    /* The counts from the node above the leaf to the top. */
     std::vector<uint32_t> reasons() const
     {
         std::vector<uint32_t> all;
@@ -40,31 +39,32 @@ class Awake : public testing::Test
     }
 };
 
-/* The word with @bit in that state, beside another thread that is awake or not. */
+/* Put the bit into @state; @beside: another thread of the leaf is scanned. */
 void become(reader_scanned *scanned, const std::string &state, bool beside)
 {
     reader_scanned_clear(scanned, bit | other);
     if (beside)
         reader_scanned_add(scanned, other);
-    if (state != "ASLEEP")
+    if (state != "IDLE")
         reader_scanned_add(scanned, bit);
-    if (state == "LEAVING" || state == "BOTH")
+    if (state == "CANDIDATE" || state == "BOTH")
         reader_scanned_propose(scanned, bit);
     if (state == "BOTH")
         reader_scanned_add(scanned, bit);
     EXPECT_EQ(state_of(*scanned), state);
 }
 
-TEST_F(Awake, TransitionsAreThoseOfTheTable)
+TEST_F(ScannedWord, TransitionsFollowTheTable)
 {
     test::Transitions table("src/reader/scanned.h", "before");
     hang(0);
-    for (const char *before : {"ASLEEP", "AWAKE", "LEAVING", "BOTH"}) {
+    for (const char *before : {"IDLE", "SCANNED", "CANDIDATE", "BOTH"}) {
         for (bool beside : {false, true}) {
             auto expect_beside = [&](const char *what) {
-                EXPECT_EQ(static_cast<bool>(awake_.word & other), beside) << what << ": nobody else is touched";
+                EXPECT_EQ(static_cast<bool>(awake_.word & other), beside)
+                    << what << ": the other thread's bit is unchanged";
                 EXPECT_EQ(reasons()[0], awake_.word ? 1u : 0u)
-                    << what << ": a leaf is a reason while its word is not 0";
+                    << what << ": the leaf counts as a reason while its word is not 0";
                 EXPECT_EQ(reader_scanned_any(&awake_), awake_.word != 0) << what;
             };
             become(&awake_, before, beside);
@@ -72,12 +72,12 @@ TEST_F(Awake, TransitionsAreThoseOfTheTable)
             table.saw(before, "reader_scanned_add()", state_of(awake_));
             expect_beside("set");
             EXPECT_TRUE(reader_scanned_is_set(&awake_, bit));
-            if (std::string(before) != "LEAVING" && std::string(before) != "BOTH") {
+            if (std::string(before) != "CANDIDATE" && std::string(before) != "BOTH") {
                 become(&awake_, before, beside);
                 reader_scanned_propose(&awake_, bit);
                 table.saw(before, "reader_scanned_propose()", state_of(awake_));
                 expect_beside("leave");
-                EXPECT_FALSE(reader_scanned_is_set(&awake_, bit)) << "its owner is told to wake";
+                EXPECT_FALSE(reader_scanned_is_set(&awake_, bit)) << "the owner must end its idleness";
             }
             for (uint32_t asleep : {UINT32_C(0), bit}) {
                 become(&awake_, before, beside);
@@ -85,7 +85,7 @@ TEST_F(Awake, TransitionsAreThoseOfTheTable)
                 reader_scanned_settle(&awake_, asleep);
                 table.saw(before, "reader_scanned_settle()", state_of(awake_));
                 expect_beside("settle");
-                EXPECT_EQ(awake_.slept.count - slept, std::string(before) == "LEAVING" && asleep ? 1u : 0u);
+                EXPECT_EQ(awake_.slept.count - slept, std::string(before) == "CANDIDATE" && asleep ? 1u : 0u);
                 EXPECT_EQ(reader_scanned_candidates(&awake_), 0u);
             }
             become(&awake_, before, beside);
@@ -105,7 +105,7 @@ TEST_F(Awake, TransitionsAreThoseOfTheTable)
     table.all_seen();
 }
 
-TEST_F(Awake, ReasonsAreCountedToTheTop)
+TEST_F(ScannedWord, ReasonsToScanAreCountedUpToTheRoot)
 {
     hang(READER_LEAVES - 1);
     EXPECT_EQ(awake_.above, &counts_->level1[READER_LEAVES / READER_FANOUT - 1]);
@@ -113,26 +113,26 @@ TEST_F(Awake, ReasonsAreCountedToTheTop)
     reader_scanned_add(&awake_, bit);
     reader_scanned_add(&awake_, bit);
     reader_scanned_add(&awake_, other);
-    EXPECT_EQ(reasons(), (std::vector<uint32_t>{1, 1, 1})) << "a leaf is one reason, whoever is awake";
+    EXPECT_EQ(reasons(), (std::vector<uint32_t>{1, 1, 1})) << "a leaf is one reason, for any number of threads";
     reader_scanned_list(&awake_, true);
     reader_scanned_list(&awake_, true);
-    EXPECT_EQ(reasons(), (std::vector<uint32_t>{2, 1, 1})) << "tasks on its list are another";
+    EXPECT_EQ(reasons(), (std::vector<uint32_t>{2, 1, 1})) << "tasks on the leaf's list are another reason";
     reader_scanned_clear(&awake_, bit);
     reader_scanned_clear(&awake_, other);
     EXPECT_EQ(reasons(), (std::vector<uint32_t>{1, 1, 1}));
-    EXPECT_TRUE(reader_scanned_any(&awake_)) << "its tasks";
+    EXPECT_TRUE(reader_scanned_any(&awake_)) << "its tasks are listed";
     reader_scanned_list(&awake_, false);
     EXPECT_EQ(reasons(), (std::vector<uint32_t>{0, 0, 0}));
     EXPECT_FALSE(reader_scanned_any(&awake_));
 }
 
-/* Its tasks are no more than its threads are: what is listed there is put on the list anew. */
-TEST_F(Awake, InAForksChildNothingIsListed)
+/* reader_scanned_forget() drops the reason, and tasks that the child lists are counted anew. */
+TEST_F(ScannedWord, ForksChildHasNoListedTasks)
 {
     hang(5);
     reader_scanned_list(&awake_, true);
     EXPECT_TRUE(reader_scanned_any(&awake_));
-    counts_ = test::zeroed<reader_counts>(); /* as the child begins them */
+    counts_ = test::zeroed<reader_counts>(); /* as the child initialises them */
     hang(5);
     reader_scanned_forget(&awake_, 0);
     EXPECT_FALSE(reader_scanned_any(&awake_));
@@ -140,7 +140,7 @@ TEST_F(Awake, InAForksChildNothingIsListed)
     EXPECT_EQ(reasons(), (std::vector<uint32_t>{1, 1, 1}));
 }
 
-TEST_F(Awake, AloneIsWhoHasNobodyBeside)
+TEST_F(ScannedWord, AloneMeansNoOtherScannedThreadOrTask)
 {
     hang(40);
     reader_scanned near = {}, far = {};
@@ -161,8 +161,8 @@ TEST_F(Awake, AloneIsWhoHasNobodyBeside)
     }
 }
 
-/* Leaves of a registry of which some have somebody awake, in trees of one to three levels. */
-TEST(Look, TheWayDownFindsExactlyTheLeavesThatAreWorthIt)
+/* Of 1 to 70 leaves, some have scanned threads. */
+TEST(ScanDescent, DescentFindsExactlyTheLeavesToScan)
 {
     for (uint32_t leaves : {1u, 2u, 33u, 70u}) {
         test::World world;
@@ -189,8 +189,8 @@ TEST(Look, TheWayDownFindsExactlyTheLeavesThatAreWorthIt)
         EXPECT_EQ(reader_scan_below(world.registry(), 2, 0, leaves), leaves > 2 * READER_FANOUT ? 7u
                                                                      : leaves > READER_FANOUT   ? 3u
                                                                                                 : 1u)
-            << "the nodes with leaves below that are worth it";
-        EXPECT_EQ(reader_scan_below(world.registry(), 2, 0, 1), 1u) << "no further than the leaves go";
+            << "the nodes with leaves to scan below them";
+        EXPECT_EQ(reader_scan_below(world.registry(), 2, 0, 1), 1u) << "only nodes of existing leaves";
     }
 }
 

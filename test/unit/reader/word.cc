@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The reader word: every transition from every state, against the tables of reader/word.h.
- */
+/* Tests of the reader word: every transition from every state, compared with the tables of reader/word.h. */
 #include <string>
 #include <thread>
 
@@ -32,7 +31,7 @@ std::string inside_state()
     return section ? online ? "BOTH" : "SECTION" : online ? "ONLINE" : "OUTSIDE";
 }
 
-/* The calling thread's word, as if it had a record. */
+/* Set the calling thread's word; with a flag other than UNREGISTERED the thread has a made-up record. */
 void become(Flag flag, uint32_t inside)
 {
     static reader_record record;
@@ -45,7 +44,7 @@ void become(Flag flag, uint32_t inside)
     rtrcu_word_add(&rtrcu_self, inside);
 }
 
-/* In a thread that nobody knows. */
+/* Run @body in an unregistered thread. */
 template <typename F> void run_apart(F body)
 {
     std::thread([&] {
@@ -54,7 +53,7 @@ template <typename F> void run_apart(F body)
     }).join();
 }
 
-TEST(ReaderWord, FlagsChangeAsTheTableTells)
+TEST(ReaderWord, FlagFollowsTheTable)
 {
     run_apart([] {
         test::Transitions table("src/reader/word.h", "before");
@@ -80,7 +79,7 @@ TEST(ReaderWord, FlagsChangeAsTheTableTells)
     });
 }
 
-TEST(ReaderWord, WhatItIsInsideChangesAsTheTableTells)
+TEST(ReaderWord, InsideStateFollowsTheTable)
 {
     run_apart([] {
         test::Transitions table("src/reader/word.h", "inside");
@@ -115,10 +114,10 @@ TEST(ReaderWord, WhatItIsInsideChangesAsTheTableTells)
     });
 }
 
-TEST(ReaderWord, MistakesAreFound)
+TEST(ReaderWord, MisuseBreaksInvariants)
 {
     if (!CHECK_DEBUG)
-        GTEST_SKIP() << "a debug build checks it";
+        GTEST_SKIP() << "only debug builds check";
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     auto changed = [](Flag flag, uint32_t inside, void (*change)()) {
         become(flag, inside);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sections as a grace period sees them: nesting, handlers, disciplines, unbalanced programs, threads that come and go.
- *
- * The test turns the process's own crank step by step, while other threads do what it says.
- */
+/* Tests of sections: nesting, handlers, disciplines, unbalanced programs, threads that register and exit.
+ * The tests advance the process's own grace periods step by step, while worker threads follow their commands. */
 #include <limits.h>
 #include <climits>
 #include <csignal>
@@ -25,7 +23,7 @@ namespace
 using test::gp_;
 using test::registry;
 
-/* A whole grace period that nobody holds up. */
+/* Advance a grace period, and expect that it waits for no reader. */
 void expect_quiet()
 {
     test::GpStepper stepper(gp_);
@@ -36,16 +34,16 @@ void expect_quiet()
     stepper.end();
 }
 
-/* A grace period that waits for @leave, and for nothing else. */
+/* Advance a grace period, and expect that it waits until @leave has run, and no longer. */
 template <typename Leave> void expect_waits_until(Leave leave)
 {
     test::GpStepper stepper(gp_);
-    EXPECT_TRUE(stepper.begin_and_scan()) << "nobody is seen inside";
+    EXPECT_TRUE(stepper.begin_and_scan()) << "the scan found no reader inside";
     for (int i = 0; i < 3; i++)
         stepper.poll(true);
     EXPECT_FALSE(stepper.is_clear());
     leave();
-    EXPECT_TRUE(stepper.is_clear()) << "who was asked has not reported by itself";
+    EXPECT_TRUE(stepper.is_clear()) << "the reader, whose flag is set, did not report";
     stepper.poll(true);
     ASSERT_TRUE(stepper.is_clear());
     stepper.end();
@@ -82,8 +80,8 @@ TEST(Section, IsNotExtendedByLaterOnes)
     reader.run([] { rcu_read_unlock(); });
 }
 
-/* A nested pair inside an asked section takes the slow path, and must not report. */
-TEST(Section, NestedSlowPathsReportNothing)
+/* A nested pair inside a section whose flag is set takes the slow path, and must not report. */
+TEST(Section, NestedSectionDoesNotReport)
 {
     test::Worker reader;
     reader.run([] {
@@ -121,8 +119,8 @@ TEST(Section, FastPathsStayFastBetweenGracePeriods)
     });
 }
 
-/* Each unlock of a task that has parked takes the slow path, beside tasks that are parked still. */
-TEST(Section, ParkedTasksStayOnTheirThreadWhileNobodyWaits)
+/* The unlock of a task that has parked takes the slow path, which leaves other parked tasks on the thread's list. */
+TEST(Section, ParkedTasksStayOnTheirThreadBetweenGracePeriods)
 {
     test::Worker reader;
     rcu_task first, second;
@@ -138,7 +136,7 @@ TEST(Section, ParkedTasksStayOnTheirThreadWhileNobodyWaits)
         EXPECT_EQ(parked_on_thread(record), 2u) << "parking again promotes nothing";
         rcu_task_resume(&first);
         rcu_read_unlock();
-        EXPECT_EQ(parked_on_thread(record), 1u) << "the other stays where it parked";
+        EXPECT_EQ(parked_on_thread(record), 1u) << "the other task stays on the thread's list";
         EXPECT_EQ(parked_on_leaf(record->leaf), 0u);
     });
     expect_waits_until([&] {
@@ -150,7 +148,7 @@ TEST(Section, ParkedTasksStayOnTheirThreadWhileNobodyWaits)
     expect_quiet();
 }
 
-TEST(Section, BhSectionsProtectToo)
+TEST(Section, BhSectionsProtect)
 {
     test::Worker reader;
     reader.run([] {
@@ -175,7 +173,7 @@ void reading_handler(int)
     rcu_read_unlock();
 }
 
-TEST(Section, AHandlerReadsBeforeItsThreadIsRegistered)
+TEST(Section, HandlerReadsBeforeItsThreadIsRegistered)
 {
     test::Steps steps;
     handler_steps = &steps;
@@ -187,7 +185,7 @@ TEST(Section, AHandlerReadsBeforeItsThreadIsRegistered)
         EXPECT_EQ(rtrcu_self.record, nullptr);
         raise(SIGUSR1);
         EXPECT_FALSE(rcu_read_lock_held());
-        EXPECT_NE(rtrcu_self.record, nullptr) << "registered by its handler";
+        EXPECT_NE(rtrcu_self.record, nullptr) << "the handler has registered the thread";
     });
     steps.wait(1);
     expect_waits_until([&] {
@@ -197,7 +195,7 @@ TEST(Section, AHandlerReadsBeforeItsThreadIsRegistered)
     sigaction(SIGUSR1, &old, nullptr);
 }
 
-TEST(Section, AHandlerReadsInsideASectionOfItsThread)
+TEST(Section, HandlerReadsInsideASectionOfItsThread)
 {
     test::Steps steps;
     handler_steps = &steps;
@@ -236,7 +234,7 @@ void expect_repaired(test::Worker *reader, const char *what)
     reader->run([] { EXPECT_FALSE(rcu_read_lock_held()); });
 }
 
-TEST(Section, UnlockWithoutLockIsSaidAndHasNoEffect)
+TEST(Section, UnlockWithoutLockIsReportedAndHasNoEffect)
 {
     test::Worker reader;
     reader.run([] {
@@ -247,13 +245,13 @@ TEST(Section, UnlockWithoutLockIsSaidAndHasNoEffect)
     expect_repaired(&reader, "a second time: ");
 }
 
-TEST(Section, UnlockWithoutLockBeforeRegistration)
+TEST(Section, UnlockWithoutLockBeforeRegistrationIsReported)
 {
     test::Worker reader;
     expect_repaired(&reader, "thread that never read: ");
 }
 
-TEST(Section, UnlockWithoutLockWhileAskedForSomething)
+TEST(Section, UnlockWithoutLockWithTheFlagSetIsReported)
 {
     test::Worker reader;
     reader.run([] {
@@ -261,10 +259,10 @@ TEST(Section, UnlockWithoutLockWhileAskedForSomething)
         rcu_read_unlock();
         reader_arm_self();
     });
-    expect_repaired(&reader, "asked thread: ");
+    expect_repaired(&reader, "thread with its flag set: ");
 }
 
-TEST(Section, UnlockWithoutLockInAQuiescentStateThread)
+TEST(Section, UnlockWithoutLockInAQuiescentStateThreadIsReported)
 {
     test::Worker reader;
     test::CapturedComplaints errors;
@@ -279,7 +277,7 @@ TEST(Section, UnlockWithoutLockInAQuiescentStateThread)
     expect_quiet();
 }
 
-/* An unlock too many borrows from the discipline: the thread is inside all the same, whatever comes next. */
+/* A surplus unlock borrows from the bits of the discipline; the thread stays online, whatever it calls next. */
 TEST(Section, UnlockWithoutLockLeavesAQuiescentStateThreadOnline)
 {
     test::Worker reader;
@@ -288,7 +286,7 @@ TEST(Section, UnlockWithoutLockLeavesAQuiescentStateThreadOnline)
         ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0);
         reader_arm_self();
         rcu_read_unlock();
-        rcu_read_lock(); /* looks like the first */
+        rcu_read_lock(); /* looks like a first lock */
         rcu_read_unlock();
     });
     expect_waits_until([&] { reader.run([] { rcu_quiescent_state(); }); });
@@ -326,7 +324,7 @@ class Qsbr : public testing::Test
     }
 };
 
-TEST_F(Qsbr, IsInsideUntilItSaysOtherwise)
+TEST_F(Qsbr, IsInsideUntilItsQuiescentState)
 {
     reader_.run([] {
         EXPECT_TRUE(rcu_read_lock_held());
@@ -353,12 +351,12 @@ TEST_F(Qsbr, OnlineAndOfflineMayBeRepeated)
     expect_waits_until([&] { reader_.run([] { rcu_thread_offline(); }); });
 }
 
-TEST_F(Qsbr, ExplicitSectionsNestAndHold)
+TEST_F(Qsbr, ExplicitSectionsNestAndProtect)
 {
     reader_.run([] {
         rcu_read_lock();
         rcu_read_unlock();
-        EXPECT_TRUE(rcu_read_lock_held()) << "still online";
+        EXPECT_TRUE(rcu_read_lock_held()) << "the thread is still online";
         rcu_thread_offline();
         rcu_read_lock();
     });
@@ -381,7 +379,7 @@ TEST_F(Qsbr, OfflineInsideASectionIsRefused)
     });
 }
 
-TEST_F(Qsbr, AQuiescentStateInsideASectionDoesNotEndIt)
+TEST_F(Qsbr, QuiescentStateInsideASectionDoesNotEndIt)
 {
     if (CHECK_DEBUG)
         GTEST_SKIP() << "debug builds refuse it, see SectionDeathTest";
@@ -396,7 +394,7 @@ TEST_F(Qsbr, AQuiescentStateInsideASectionDoesNotEndIt)
     });
 }
 
-TEST_F(Qsbr, RegisteringAnewChangesTheDiscipline)
+TEST_F(Qsbr, SecondRegistrationChangesTheDiscipline)
 {
     expect_waits_until([&] {
         reader_.run([] {
@@ -409,17 +407,17 @@ TEST_F(Qsbr, RegisteringAnewChangesTheDiscipline)
     expect_waits_until([&] { reader_.run([] { rcu_quiescent_state(); }); });
 }
 
-TEST_F(Qsbr, AThreadThatEndsIsNotWaitedFor)
+TEST_F(Qsbr, ExitedThreadIsNotWaitedFor)
 {
     expect_waits_until([&] { reader_.finish(); });
     expect_quiet();
 }
 
-TEST(Section, QuiescentStateOfOtherThreadsIsNothing)
+TEST(Section, QuiescentStateOfAPreemptibleThreadHasNoEffect)
 {
     test::Worker reader;
     reader.run([] {
-        rcu_quiescent_state(); /* before it is registered */
+        rcu_quiescent_state(); /* before the thread is registered */
         rcu_thread_offline();
         rcu_thread_online();
         rcu_read_lock();
@@ -454,14 +452,14 @@ TEST(Register, IsRefusedInsideASection)
         EXPECT_EQ(rtrcu_register_thread(8), -EINVAL);
         EXPECT_EQ(rtrcu_unregister_thread(), 0);
         EXPECT_EQ(rtrcu_self.record, nullptr);
-        EXPECT_EQ(rtrcu_unregister_thread(), 0) << "twice is no error";
+        EXPECT_EQ(rtrcu_unregister_thread(), 0) << "a second call is no error";
         rcu_read_lock();
-        EXPECT_NE(rtrcu_self.record, nullptr) << "it comes back at its next section";
+        EXPECT_NE(rtrcu_self.record, nullptr) << "the thread is registered again at its next section";
         rcu_read_unlock();
     });
 }
 
-TEST(Register, ExitInsideASectionIsSaidAndClosed)
+TEST(Register, ExitInsideASectionIsReportedAndClosed)
 {
     uint32_t before = registry->registered;
     test::CapturedComplaints errors;
@@ -476,14 +474,14 @@ TEST(Register, ExitInsideASectionIsSaidAndClosed)
     expect_quiet();
 }
 
-/* A thread whose memory goes away as soon as it has ended, and whose key destructors read in the given round: a scan
- * that touches what is gone ends the process. */
+/* A thread whose key destructor reads in the given round, and whose memory is unmapped after its exit, so that a scan
+ * that accesses it crashes. */
 class LateDestructor : public testing::TestWithParam<int>
 {
   public:
     static constexpr size_t stack_size = 1 << 20;
     static inline pthread_key_t key;
-    /* Atomic, since the race detector does not see that a join comes after destructors. */
+    /* Atomic, since the race detector does not know that a join follows the destructors. */
     static inline std::atomic<int> read_in_round;
     static inline std::atomic<int> round;
     static inline std::atomic<bool> read_before, exits_inside;
@@ -527,7 +525,7 @@ class LateDestructor : public testing::TestWithParam<int>
         pthread_attr_destroy(&attributes);
         pthread_key_delete(key);
         EXPECT_EQ(round, PTHREAD_DESTRUCTOR_ITERATIONS);
-        /* Only then is it safe to let the memory go, so that the other tests can still run. */
+        /* If the record still points to the memory, unmapping it would crash the other tests. */
         ASSERT_EQ(registry->registered, before) << "the record outlives its thread";
         munmap(stack, stack_size);
         expect_quiet();
@@ -535,7 +533,7 @@ class LateDestructor : public testing::TestWithParam<int>
     }
 };
 
-TEST_P(LateDestructor, OfAThreadThatHadRead)
+TEST_P(LateDestructor, SectionOfAThreadThatHadReadIsProtected)
 {
     read_in_round = GetParam();
     read_before = true;
@@ -543,12 +541,12 @@ TEST_P(LateDestructor, OfAThreadThatHadRead)
     run_and_unmap();
 }
 
-TEST_P(LateDestructor, OfAThreadThatHadNot)
+TEST_P(LateDestructor, FirstSectionOfAThreadIsProtected)
 {
     if (GetParam() == PTHREAD_DESTRUCTOR_ITERATIONS)
-        GTEST_SKIP() << "the one hole: a first section behind the last turn of the exit hook, see decision 0007";
+        GTEST_SKIP() << "a first section after the last round of the exit hook is not protected, see decision 0007";
     if (TEST_TSAN && GetParam() == PTHREAD_DESTRUCTOR_ITERATIONS - 1)
-        GTEST_SKIP() << "the exit hook's turn is in the last round, where the race detector has left the thread";
+        GTEST_SKIP() << "the exit hook would run after the race detector's own";
     read_in_round = GetParam();
     read_before = exits_inside = false;
     run_and_unmap();
@@ -556,7 +554,7 @@ TEST_P(LateDestructor, OfAThreadThatHadNot)
 
 INSTANTIATE_TEST_SUITE_P(Rounds, LateDestructor, testing::Range(1, PTHREAD_DESTRUCTOR_ITERATIONS + 1));
 
-/* ---- what debug builds refuse ---- */
+/* ---- misuse that debug builds refuse ---- */
 
 void quiescent_state_inside_a_section()
 {
@@ -584,7 +582,7 @@ TEST(SectionDeathTest, DebugBuildsRefuseMisuse)
     if (!CHECK_DEBUG)
         GTEST_SKIP() << "release builds do not check the discipline";
     EXPECT_DEATH(quiescent_state_inside_a_section(), "rcu_quiescent_state\\(\\) inside a read-side critical section");
-    EXPECT_DEATH(read_lock_qs_while_offline(), "rcu_read_lock_qs\\(\\) outside the quiescent-state discipline");
+    EXPECT_DEATH(read_lock_qs_while_offline(), "rcu_read_lock_qs\\(\\) of an offline thread");
     EXPECT_DEATH(dereference_outside(), "rcu_dereference_check: neither inside");
 }
 

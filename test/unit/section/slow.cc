@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What slow paths leave as it was, and what they repair.
- */
+/* Tests of slow paths: the state that they must preserve, and the state that they repair. */
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -22,8 +21,8 @@ bool is_open(int number)
     return sigismember(&now, number) == 0;
 }
 
-/* The unlock borrowed from the discipline, and only the lock takes a slow path: the section counts all the same. */
-TEST(Slow, ALockBehindAnUnlockTooManyOpensASection)
+/* The surplus unlock borrows from the bits of the discipline without a slow path; the lock's slow path repairs them. */
+TEST(Slow, LockAfterASurplusUnlockOpensASection)
 {
     test::CapturedComplaints errors;
     test::Worker reader;
@@ -41,22 +40,22 @@ TEST(Slow, ALockBehindAnUnlockTooManyOpensASection)
     EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
 }
 
-/* A handler between an unlock too many and the slow path that repairs it: its section counts from its lock on. */
-TEST(Slow, ALockBeforeTheRepairOfAnUnlockTooManyOpensASection)
+/* A handler reads between a surplus unlock and the slow path that repairs it: the handler's section has nesting 1. */
+TEST(Slow, HandlersSectionBeforeARepairHasNestingOne)
 {
     if (RTRCU_FLAG_INITIAL != 0)
-        GTEST_SKIP() << "the flag is a word of its own";
+        GTEST_SKIP() << "the flag and the nesting are in different words";
     test::CapturedComplaints errors;
     test::Worker reader;
     reader.run([] {
         rcu_read_lock();
-        rcu_read_unlock(); /* registered, and the flag taken back */
+        rcu_read_unlock(); /* registers, and clears the flag */
         EXPECT_TRUE(rtrcu_word_leave());
         rcu_read_lock();
         EXPECT_EQ(section_nesting(), 1u);
         rcu_read_unlock();
         EXPECT_EQ(section_nesting(), 0u);
-        rtrcu_read_unlock_slow(); /* what the handler interrupted */
+        rtrcu_read_unlock_slow(); /* the slow path that the handler interrupted */
         EXPECT_EQ(section_nesting(), 0u);
         rcu_read_lock();
         EXPECT_EQ(section_nesting(), 1u);
@@ -65,8 +64,8 @@ TEST(Slow, ALockBeforeTheRepairOfAnUnlockTooManyOpensASection)
     EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
 }
 
-/* As deep as the guide says, and deeper: what a preemptible thread has there is no borrowing. */
-TEST(Slow, DeepNestingIsNesting)
+/* Nesting beyond RTRCU_NESTING_MAX in a preemptible thread is not taken for a surplus unlock. */
+TEST(Slow, DeepNestingIsNotTakenForASurplusUnlock)
 {
     test::CapturedComplaints errors;
     test::Worker reader;
@@ -79,7 +78,7 @@ TEST(Slow, DeepNestingIsNesting)
         EXPECT_EQ(section_nesting(), deep - 1);
         reader_arm_self();
         rtrcu_word_add(&rtrcu_self, 1);
-        section_lock_slow(gp_); /* rcu_read_lock() of a debug build would end the process */
+        section_lock_slow(gp_); /* in a debug build rcu_read_lock() would end the process */
         EXPECT_EQ(section_nesting(), deep);
         rtrcu_word_add(&rtrcu_self, 1 - deep);
         rcu_read_unlock();
@@ -88,8 +87,8 @@ TEST(Slow, DeepNestingIsNesting)
     EXPECT_FALSE(errors.contains("rcu_read_unlock() without rcu_read_lock()"));
 }
 
-/* An unlock too many, found by the quiescent state, which ends the wait for the thread all the same. */
-TEST(Slow, AQuiescentStateBehindAnUnlockTooManyReports)
+/* A quiescent state repairs a surplus unlock, and still reports. */
+TEST(Slow, QuiescentStateAfterASurplusUnlockReports)
 {
     test::CapturedComplaints errors;
     test::Worker reader;
@@ -109,8 +108,7 @@ TEST(Slow, AQuiescentStateBehindAnUnlockTooManyReports)
     EXPECT_TRUE(errors.contains("rcu_read_unlock() without rcu_read_lock(); ignored"));
 }
 
-/* In a record, for the statistics. */
-TEST(Slow, EachIsCounted)
+TEST(Slow, EachSlowPathIsCounted)
 {
     test::Worker reader;
     reader.run([] {
@@ -120,7 +118,7 @@ TEST(Slow, EachIsCounted)
         reader_arm_self();
         rcu_read_lock();
         EXPECT_EQ(rtrcu_self.record->slow_calls.count, before + 1);
-        rcu_read_unlock(); /* takes the flag back */
+        rcu_read_unlock(); /* clears the flag */
         EXPECT_EQ(rtrcu_self.record->slow_calls.count, before + 2);
         rcu_read_lock();
         rcu_read_unlock();
@@ -128,8 +126,8 @@ TEST(Slow, EachIsCounted)
     });
 }
 
-/* A handler's section while its thread is away in a call: what the thread has said of its fences holds no more. */
-TEST(Slow, ASectionOfAThreadThatIsAwayTakesBackThatItFences)
+/* A handler reads while its thread sleeps in a call: the thread's acknowledgment of fences must not hold meanwhile. */
+TEST(Slow, HandlersSectionWithdrawsTheSleepersAcknowledgment)
 {
     test::Worker reader;
     reader.run([] {
@@ -140,13 +138,13 @@ TEST(Slow, ASectionOfAThreadThatIsAwayTakesBackThatItFences)
         rcu_read_lock();
         EXPECT_NE(rtrcu_self.record->fence_ack, READER_FENCES_ANY);
         rcu_read_unlock();
-        EXPECT_EQ(rtrcu_self.record->fence_ack, READER_FENCES_ANY) << "it is away still";
+        EXPECT_EQ(rtrcu_self.record->fence_ack, READER_FENCES_ANY) << "the thread is marked asleep again";
         reader_sleep_end(&rtrcu_domain.registry);
     });
 }
 
-/* It parked while the scan set the thread's bit, and stands on the thread's own list: it comes first. */
-TEST(Slow, AReportPromotesTheTaskThatParkedMeanwhile)
+/* A task that parked while the scan set the thread's bit is on the thread's list; the report must promote it first. */
+TEST(Slow, ReportPromotesATaskParkedMeanwhile)
 {
     rcu_task task;
     rcu_task_init(&task, "meanwhile");
@@ -161,16 +159,15 @@ TEST(Slow, AReportPromotesTheTaskThatParkedMeanwhile)
         EXPECT_EQ(parked_on_thread(rtrcu_self.record), 0u);
         EXPECT_EQ(task.where, static_cast<uint32_t>(PARKED_ON_LEAF));
     });
-    EXPECT_FALSE(stepper.is_clear()) << "it waits for the task";
+    EXPECT_FALSE(stepper.is_clear()) << "the grace period waits for the task";
     rcu_task_unlist(&task);
     stepper.poll(true);
     ASSERT_TRUE(stepper.is_clear());
     stepper.end();
 }
 
-/* A handler's section while its thread holds a lock that a report needs: the flag is not taken back for nothing, so a
- * later slow path of the thread reports. */
-TEST(Slow, AnUnlockThatMayNotReportLeavesTheFlag)
+/* A handler's section ends while its thread holds a lock that a report needs: the flag stays set for a later report. */
+TEST(Slow, UnlockThatMayNotReportKeepsTheFlag)
 {
     test::Worker reader;
     reader.run([] {
@@ -190,7 +187,7 @@ TEST(Slow, AnUnlockThatMayNotReportLeavesTheFlag)
     });
 }
 
-TEST(Slow, SignalsAreOpenAgain)
+TEST(Slow, SlowPathsLeaveSignalsUnblocked)
 {
     test::Worker reader;
     reader.run([] {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Instruction by instruction.  A section of a reader without a record: while the thread and the registry do not agree
- * about whether it is counted, no handler may come, which would believe the thread.  And a thread that comes back from
- * a call, with a handler's section anywhere; one that parks a task beside a scan; one whose task ends its section
- * beside a handler's; and one that comes or goes, where a handler may fork or read.
- */
+/* Tests of signal handlers at every instruction of a section without a record, a sleep in the library, a park, the
+ * end of a task's section, and an unregistration. */
 #include <csignal>
 #include <optional>
 
@@ -23,10 +20,10 @@ reader_registry *const registry = &rtrcu_domain.registry;
 [[noreturn]] void tracee(volatile int *inside)
 {
     alarm(50);
-    reader_self_set(READER_STATE_EXITED); /* it can have no record */
+    reader_self_set(READER_STATE_EXITED); /* so that the thread gets no record */
     if (!test::is_to_be_traced())
         _exit(3);
-    raise(SIGSTOP); /* the tracer begins to step */
+    raise(SIGSTOP); /* the tracer begins to step here */
     *inside = 1;
     rcu_read_lock();
     rcu_read_unlock();
@@ -38,7 +35,7 @@ struct Seen {
     long steps = 0, counted = 0, differ = 0, open = 0;
 };
 
-/* The tracee is a copy of this process: its variables lie where ours do. */
+/* The tracee is a copy of this process, so its variables have the same addresses. */
 Seen look_at_every_instruction(test::Tracer &tracer, const volatile int *inside)
 {
     Seen seen;
@@ -54,10 +51,10 @@ Seen look_at_every_instruction(test::Tracer &tracer, const volatile int *inside)
     return seen;
 }
 
-TEST(SlowSteps, NoHandlerComesWhileAReaderWithoutARecordIsHalfCounted)
+TEST(SlowSteps, NoHandlerSeesAHalfCountedReader)
 {
     if (TEST_TSAN || TEST_EMULATED)
-        GTEST_SKIP() << "the race detector has a mask of its own, the emulator does not step";
+        GTEST_SKIP() << "the race detector keeps a signal mask of its own, and the emulator cannot single-step";
     auto *inside = test::shared_with_children<volatile int>();
     ASSERT_TRUE(inside);
     pid_t pid = fork();
@@ -75,10 +72,10 @@ TEST(SlowSteps, NoHandlerComesWhileAReaderWithoutARecordIsHalfCounted)
     EXPECT_TRUE(well) << "status " << tracer.status();
     EXPECT_GT(seen.counted, 10);
     EXPECT_GT(seen.differ, 0);
-    EXPECT_EQ(seen.open, 0) << "of " << seen.steps << " instructions";
+    EXPECT_EQ(seen.open, 0) << "signals were unblocked at so many of " << seen.steps << " instructions";
 }
 
-/* ---- a thread that comes back ---- */
+/* ---- a thread that returns from a call ---- */
 
 struct Return {
     volatile int inside, stop;
@@ -100,9 +97,9 @@ void read_in_a_handler(int)
     if (!test::is_to_be_traced())
         _exit(3);
     while (!shared->stop) {
-        alarm(50); /* it goes on, however slowly */
+        alarm(50); /* ends a tracee that hangs */
         bool away = reader_sleep_begin();
-        raise(SIGSTOP); /* the tracer begins to step */
+        raise(SIGSTOP); /* the tracer begins to step here */
         shared->inside = 1;
         reader_sleep_end(registry);
         shared->inside = 0;
@@ -113,7 +110,7 @@ void read_in_a_handler(int)
     _exit(0);
 }
 
-/* The number of instructions behind which a handler came, one in each round. */
+/* Returns the number of instructions after which a handler ran, one in each round. */
 long interrupt_everywhere(test::Tracer &tracer, const Return *shared)
 {
     long places = 0;
@@ -124,11 +121,11 @@ long interrupt_everywhere(test::Tracer &tracer, const Return *shared)
     return places;
 }
 
-/* What the thread has said of its fences while it was away would be believed of the sections that come. */
-TEST(AwaySteps, AHandlerLeavesNoAcknowledgmentBehindAThreadThatIsBack)
+/* A switch of the fences would take a remaining acknowledgment for the thread's later sections. */
+TEST(AsleepSteps, AwakeThreadHasNoAcknowledgmentDespiteAHandler)
 {
     if (TEST_TSAN || TEST_EMULATED)
-        GTEST_SKIP() << "the race detector has a mask of its own, the emulator does not step";
+        GTEST_SKIP() << "the race detector keeps a signal mask of its own, and the emulator cannot single-step";
     auto *shared = test::shared_with_children<Return>();
     ASSERT_TRUE(shared);
     pid_t pid = fork();
@@ -150,10 +147,10 @@ TEST(AwaySteps, AHandlerLeavesNoAcknowledgmentBehindAThreadThatIsBack)
 
 #if defined(__x86_64__)
 
-/* ---- a task that parks while the scan that has seen its thread inside publishes that ---- */
+/* ---- a task parks while a scan that found its thread inside stores the thread's bit ---- */
 
 struct gp *const gp = &rtrcu_domain.gp;
-volatile long steps, publish_at, first; /* from which the task is on the thread's list */
+volatile long steps, publish_at, first; /* first: the first step at which the task is on the thread's list */
 volatile bool published;
 
 uint64_t *leaf_word()
@@ -161,9 +158,8 @@ uint64_t *leaf_word()
     return &gp_leaf_node(gp, reader_leaf_of(rtrcu_self.record))->word[GP_NORMAL];
 }
 
-/* The scan's second half, behind one of the thread's instructions: what parks on the thread's own list by now was not
- * there when the scan promoted. */
-void publish_behind_a_step(int, siginfo_t *, void *context)
+/* After instruction `publish_at`, does the second half of a scan, which found the thread's list empty. */
+void publish_after_a_step(int, siginfo_t *, void *context)
 {
     steps = steps + 1;
     if (parked_on_thread(rtrcu_self.record) == 0 || lock_any_held(UINT32_MAX))
@@ -176,24 +172,29 @@ void publish_behind_a_step(int, siginfo_t *, void *context)
     test::SteppedBy::end_behind(context);
 }
 
-/* Whoever parked is waited for: its thread's bit stays, or the task is on the leaf's list. */
-TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
+/* The grace period waits for the task: either the thread's bit is set, or the leaf has the flag of parked tasks. */
+TEST(TaskSteps, ScanThatPublishesLateWaitsForAParkingTask)
 {
     if (TEST_TSAN || TEST_ASAN)
-        GTEST_SKIP() << "the race detector delivers signals later, and the other takes too many steps";
-    test::SteppedBy traps(publish_behind_a_step);
+        GTEST_SKIP()
+            << "the race detector delays signals, and with the other sanitizer a call has too many instructions";
+    test::SteppedBy traps(publish_after_a_step);
     rcu_task task;
     rcu_task_init(&task, "parker");
     rcu_read_lock(); /* registers */
     rcu_read_unlock();
     test::Worker reader, updater;
-    std::optional<test::GpStepper>
-        stepper; /* the updater's; its grace period lasts as long as the reader stays inside */
+    /* used by the updater only */
+    std::optional<test::GpStepper> stepper;
     reader.run([] { rcu_read_lock(); });
     updater.run([&] {
         stepper.emplace(gp);
         EXPECT_TRUE(stepper->begin_and_scan());
     });
+    auto waits_for_the_task = [] {
+        return (rtrcu_load_acquire(leaf_word()) & (reader_bit(rtrcu_self.record) | GP_NODE_PARKED)) != 0;
+    };
+
     long checked = 0, at = 0, all = 0;
     first = 0;
     do {
@@ -205,12 +206,11 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
         test::SteppedBy::begin();
         rcu_task_park(&task);
         test::SteppedBy::end();
-        uint64_t word = rtrcu_load_acquire(leaf_word()), waited = reader_bit(rtrcu_self.record) | GP_NODE_PARKED;
         checked += published;
-        EXPECT_TRUE(!published || (word & waited)) << "instruction " << publish_at;
+        EXPECT_TRUE(!published || waits_for_the_task()) << "instruction " << publish_at;
         rcu_task_resume(&task);
         rcu_read_unlock();
-        all = at ? all : steps; /* the first round only looks where the task comes to the list, and where all ends */
+        all = at ? all : steps; /* the first round only finds the first and the last step */
         at = at ? at + 1 : first;
     } while (at <= all && !testing::Test::HasFailure());
     rcu_task_exit(&task);
@@ -224,11 +224,11 @@ TEST(TaskSteps, AScanThatPublishesLateWaitsForATaskThatParks)
     EXPECT_GT(checked, 20);
 }
 
-/* ---- a handler whose section ends beside one that a task brought along ---- */
+/* ---- a handler whose section ends beside the section of a task ---- */
 
 long step_of_the_handler, last_with_a_task;
 
-void read_behind_a_step(int, siginfo_t *, void *context)
+void read_after_a_step(int, siginfo_t *, void *context)
 {
     steps = steps + 1;
     last_with_a_task = rtrcu_self.task ? steps : last_with_a_task;
@@ -236,16 +236,17 @@ void read_behind_a_step(int, siginfo_t *, void *context)
         return;
     rcu_read_lock();
     reader_arm_self();
-    rcu_read_unlock(); /* the task's may have ended by now: whoever takes it out goes on */
+    rcu_read_unlock(); /* the task's section may have ended already */
     test::SteppedBy::end_behind(context);
 }
 
-/* Taken out twice, the task would lie beneath itself, and what it came above would be forgotten. */
-TEST(TaskSteps, ATaskWhoseSectionEndsIsTakenOutOnce)
+/* A second removal would make the task its own predecessor, and lose the task below it. */
+TEST(TaskSteps, TaskWhoseSectionEndsIsRemovedOnce)
 {
     if (TEST_TSAN || TEST_ASAN)
-        GTEST_SKIP() << "the race detector delivers signals later, and the other takes too many steps";
-    test::SteppedBy traps(read_behind_a_step);
+        GTEST_SKIP()
+            << "the race detector delays signals, and with the other sanitizer a call has too many instructions";
+    test::SteppedBy traps(read_after_a_step);
     rcu_task task;
     rcu_task_init(&task, "reader");
     rcu_read_lock(); /* registers */
@@ -267,17 +268,17 @@ TEST(TaskSteps, ATaskWhoseSectionEndsIsTakenOutOnce)
         EXPECT_EQ(task.below, nullptr) << "instruction " << at;
         rcu_task_park(&task);
         EXPECT_EQ(rtrcu_self.bare, nullptr) << "instruction " << at;
-        all = at ? all : last_with_a_task + 5; /* the first round only counts, a little further than it is mounted */
+        all = at ? all : last_with_a_task + 5; /* the first round only counts instructions */
     } while (++at <= all && !testing::Test::HasFailure());
     EXPECT_GT(all, 50);
 }
 
-/* A switch of the fences would wait for it, and it perhaps for the switch. */
-TEST(AwaySteps, WhoGoesAwaySaysSoThoughAHandlerReads)
+/* A switch of the fences waits for threads that are not marked, and the sleeping thread may wait for that switch. */
+TEST(AsleepSteps, SleeperIsMarkedEvenIfAHandlerReads)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer delivers signals later";
-    test::SteppedBy traps(read_behind_a_step);
+        GTEST_SKIP() << "the sanitizer delays signals";
+    test::SteppedBy traps(read_after_a_step);
     rcu_read_lock(); /* registers */
     rcu_read_unlock();
     long at = 0, all = 0;
@@ -290,12 +291,12 @@ TEST(AwaySteps, WhoGoesAwaySaysSoThoughAHandlerReads)
         EXPECT_TRUE(away);
         EXPECT_EQ(rtrcu_load_relaxed(&rtrcu_self.record->fence_ack), READER_FENCES_ANY) << "instruction " << at;
         reader_sleep_end(registry);
-        all = at ? all : steps; /* the first round only counts */
+        all = at ? all : steps; /* the first round only counts instructions */
     } while (++at <= all && !testing::Test::HasFailure());
     EXPECT_GT(all, 10);
 }
 
-/* ---- a thread that comes and goes ---- */
+/* ---- a thread that unregisters at its exit ---- */
 
 long reads;
 
@@ -304,7 +305,7 @@ bool signals_are_open(void *context)
     return sigismember(&static_cast<ucontext_t *>(context)->uc_sigmask, SIGUSR1) == 0;
 }
 
-void read_behind_each_step(int, siginfo_t *, void *context)
+void read_after_each_step(int, siginfo_t *, void *context)
 {
     if (!signals_are_open(context))
         return;
@@ -313,12 +314,12 @@ void read_behind_each_step(int, siginfo_t *, void *context)
     reads++;
 }
 
-/* Its hook may not run again: the record that a handler took would outlive the thread. */
-TEST(LeaveSteps, NoHandlerRegistersAThreadThatHasLeftAtItsExit)
+/* The thread's exit hook may not run again, so a record that a handler took would outlive the thread. */
+TEST(LeaveSteps, NoHandlerRegistersAnExitedThread)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer delivers signals later";
-    test::SteppedBy traps(read_behind_each_step);
+        GTEST_SKIP() << "the sanitizer delays signals";
+    test::SteppedBy traps(read_after_each_step);
     test::Worker reader;
     reads = 0;
     reader.run([] {

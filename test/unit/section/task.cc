@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks on their threads: whose share moves, when a section ends, and whose list it is on. */
+/* Tests of tasks on their threads: the sections that move with a task, their ends, and the lists of tasks. */
 #include <atomic>
 
 #include "tasks.h"
@@ -9,7 +9,7 @@ using namespace test;
 namespace
 {
 
-TEST_F(Task, TakesItsOwnShareAndLeavesTheThreadItsSections)
+TEST_F(Task, TaskParksOnlyItsOwnSections)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -17,7 +17,7 @@ TEST_F(Task, TakesItsOwnShareAndLeavesTheThreadItsSections)
         rcu_read_lock();
         rcu_read_lock();
         rcu_task_park(&inner_);
-        EXPECT_EQ(section_nesting(), 1u) << "the section beneath is the thread's";
+        EXPECT_EQ(section_nesting(), 1u) << "the outermost section is the thread's";
         rcu_read_unlock();
         EXPECT_EQ(section_nesting(), 0u);
     });
@@ -31,8 +31,8 @@ TEST_F(Task, TakesItsOwnShareAndLeavesTheThreadItsSections)
     }));
 }
 
-/* The section of the task that runs inside ends while the thread stays inside one of its own. */
-TEST_F(Task, EndsAboveTheSectionsBeneathIt)
+/* The section of the running task ends while the thread stays inside a section of its own. */
+TEST_F(Task, TasksSectionEndsWhileTheThreadStaysInside)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -42,18 +42,18 @@ TEST_F(Task, EndsAboveTheSectionsBeneathIt)
         rcu_read_lock();
         rcu_task_resume(&inner_);
         rcu_read_unlock();
-        EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its section has ended";
+        EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "the task's section has ended";
         EXPECT_EQ(section_nesting(), 1u);
         EXPECT_EQ(rtrcu_self.task, nullptr);
         rcu_read_unlock();
     });
 }
 
-/* Two tasks with listed sections on one thread, the inner polled by the outer; the outer parks while the inner is
- * parked, and both end elsewhere in the other order. */
-TEST_F(Task, SeveralAreMountedAtOnce)
+/* Two tasks with sections are mounted on one thread, park there, and end their sections on another. */
+TEST_F(Task, SeveralAreMountedTogether)
 {
     first_.run([&] {
+        /* Give each task a listed section. */
         rcu_task_resume(&outer_);
         rcu_read_lock();
         rcu_task_park(&outer_);
@@ -61,30 +61,32 @@ TEST_F(Task, SeveralAreMountedAtOnce)
         rcu_task_resume(&inner_);
         rcu_read_lock();
         rcu_task_park(&inner_);
+
         rcu_task_resume(&inner_);
         EXPECT_EQ(section_nesting(), 2u);
         EXPECT_EQ(rtrcu_self.task, &inner_);
         EXPECT_EQ(inner_.below, &outer_);
+
         rcu_task_park(&inner_);
         EXPECT_EQ(rtrcu_self.task, &outer_);
         rcu_task_park(&outer_);
         EXPECT_EQ(section_nesting(), 0u);
     });
-    EXPECT_TRUE(waits([&] {
-        second_.run([&] {
-            rcu_task_resume(&inner_);
-            rcu_task_resume(&outer_);
-            rcu_read_unlock();
-            EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
-            EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
-            rcu_read_unlock();
-            EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
-        });
-    }));
+
+    auto end_in_the_other_order = [&] {
+        rcu_task_resume(&inner_);
+        rcu_task_resume(&outer_);
+        rcu_read_unlock();
+        EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+        EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+        rcu_read_unlock();
+        EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+    };
+    EXPECT_TRUE(waits([&] { second_.run(end_in_the_other_order); }));
 }
 
-/* Compilers may begin to suspend in several operands of one expression before the first has gone on. */
-TEST_F(Task, ParksAndResumesTwiceInARow)
+/* Several operands of one expression may suspend before the first of them continues. */
+TEST_F(Task, ParksAndResumesTwice)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -96,13 +98,13 @@ TEST_F(Task, ParksAndResumesTwiceInARow)
         rcu_task_resume(&inner_);
         EXPECT_EQ(section_nesting(), 2u);
         rcu_read_unlock();
-        EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its outer section goes on";
+        EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its outer section continues";
         rcu_read_unlock();
         EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
     });
 }
 
-TEST_F(Task, ParkedAlreadyTakesNothingMore)
+TEST_F(Task, SecondParkDoesNotTakeASection)
 {
     first_.run([&] {
         rcu_task_resume(&inner_);
@@ -126,7 +128,7 @@ TEST_F(Task, ParkedAlreadyTakesNothingMore)
     EXPECT_TRUE(waits([&] { first_.run([] { rcu_read_unlock(); }); }));
 }
 
-TEST_F(Task, TwoEndAtOnce)
+TEST_F(Task, OneUnlockEndsTheSectionsOfTwoTasks)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -144,8 +146,8 @@ TEST_F(Task, TwoEndAtOnce)
     });
 }
 
-/* A fiber yields inside a section that is listed for good only later, elsewhere. */
-TEST_F(Task, ASectionThatIsListedLaterLeavesItsTaskOutside)
+/* A fiber yields inside a section, resumes on another thread, and another task takes the section over there. */
+TEST_F(Task, TaskIsOutsideAfterAnotherTakesItsSection)
 {
     first_.run([&] {
         rcu_task_resume(&outer_);
@@ -156,46 +158,48 @@ TEST_F(Task, ASectionThatIsListedLaterLeavesItsTaskOutside)
         rcu_task_resume(&outer_);
         rcu_task_list(&inner_);
         EXPECT_EQ(section_nesting(), 0u);
-        EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "it has no section of its own any more";
+        EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "the outer task has no section any more";
         rcu_task_park(&outer_);
     });
     EXPECT_TRUE(waits([&] { first_.run([&] { rcu_task_unlist(&inner_); }); }));
 }
 
-/* The outer task parks while the inner runs on it, which is not how tasks are switched: each keeps its own. */
-TEST_F(Task, LeavesWhatRunsOnItToTheThread)
+/* The outer task parks while the inner one, mounted above it, continues.  Each keeps its own sections. */
+TEST_F(Task, ParkLeavesTheSectionsOfTheTaskAbove)
 {
     first_.run([&] {
         rcu_read_lock();
-        rcu_task_park(&outer_);
+        rcu_task_park(&outer_); /* with one section */
         rcu_read_lock();
         rcu_read_lock();
-        rcu_task_park(&inner_);
+        rcu_task_park(&inner_); /* with two */
         rcu_task_resume(&outer_);
         rcu_task_resume(&inner_);
         EXPECT_EQ(section_nesting(), 3u);
+
         rcu_task_park(&outer_);
         EXPECT_EQ(rtrcu_self.task, &inner_);
-        EXPECT_EQ(section_nesting(), 2u);
+        EXPECT_EQ(section_nesting(), 2u) << "the sections of the inner task";
+
         rcu_read_unlock();
-        EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its outer section goes on";
+        EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its outer section continues";
         rcu_task_park(&inner_);
         EXPECT_EQ(section_nesting(), 0u);
         rcu_task_resume(&inner_);
         rcu_read_unlock();
         EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
     });
-    EXPECT_TRUE(waits([&] {
-        second_.run([&] {
-            rcu_task_resume(&outer_);
-            EXPECT_EQ(section_nesting(), 1u);
-            rcu_read_unlock();
-            EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
-        });
-    }));
+
+    auto end_the_outer_task = [&] {
+        rcu_task_resume(&outer_);
+        EXPECT_EQ(section_nesting(), 1u);
+        rcu_read_unlock();
+        EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+    };
+    EXPECT_TRUE(waits([&] { second_.run(end_the_outer_task); }));
 }
 
-TEST_F(Task, ExitsBeneathAnotherThatKeepsItsSection)
+TEST_F(Task, ExitKeepsTheSectionOfTheTaskAbove)
 {
     CapturedComplaints errors;
     first_.run([&] {
@@ -213,9 +217,9 @@ TEST_F(Task, ExitsBeneathAnotherThatKeepsItsSection)
     EXPECT_TRUE(errors.contains("task \"outer\" exits inside a read-side critical section (nesting 1)"));
 }
 
-/* ---- a section that one task brought along becomes another's: whoever waits for it goes on waiting ---- */
+/* ---- a task takes over the section of another: grace periods that wait for the section still do ---- */
 
-TEST_F(Task, WhatAnotherTookOverIsWaitedForAsBefore)
+TEST_F(Task, TakenOverSectionIsWaitedForAsBefore)
 {
     for (bool own_list : {true, false}) {
         for (bool listed : {true, false}) {
@@ -231,7 +235,7 @@ TEST_F(Task, WhatAnotherTookOverIsWaitedForAsBefore)
     }
 }
 
-TEST_F(Task, ParkedWithoutResumeLeavesTheThreadWhatIsBeneathTheOtherTask)
+TEST_F(Task, ParkWithoutResumeLeavesSectionsBelowTheOtherTask)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -251,9 +255,9 @@ TEST_F(Task, ParkedWithoutResumeLeavesTheThreadWhatIsBeneathTheOtherTask)
     });
 }
 
-/* A handler may come where a task's section has ended and its end could not be said yet: what it parks then is the
- * thread's own, which lies beneath. */
-TEST_F(Task, ASectionThatHasEndedIsTakenOverByNobody)
+/* A handler runs after a task's section has ended, but before the task is removed from its list.  The section that the
+ * handler parks is the thread's. */
+TEST_F(Task, EndedSectionIsNotTakenOver)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -267,7 +271,7 @@ TEST_F(Task, ASectionThatHasEndedIsTakenOverByNobody)
         lock_acquire(&held);
         rcu_read_unlock();
         lock_release(&held);
-        ASSERT_EQ(rtrcu_self.task, &outer_) << "its end could not be said";
+        ASSERT_EQ(rtrcu_self.task, &outer_) << "the lock that was held prevented the removal";
         rcu_task_park(&inner_);
         EXPECT_EQ(inner_.nesting, 1u);
         EXPECT_EQ(section_nesting(), 0u);
@@ -277,8 +281,8 @@ TEST_F(Task, ASectionThatHasEndedIsTakenOverByNobody)
     });
 }
 
-/* What it had when it parked last means nothing once its section has ended. */
-TEST_F(Task, BringsNothingAlongOnceItsSectionHasEnded)
+/* Sections that the task had at its last park have ended, and do not count when it resumes. */
+TEST_F(Task, EndedSectionIsNotResumed)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -289,12 +293,12 @@ TEST_F(Task, BringsNothingAlongOnceItsSectionHasEnded)
     second_.run([&] {
         rcu_task_resume(&inner_);
         EXPECT_EQ(section_nesting(), 0u);
-        EXPECT_EQ(rtrcu_self.task, nullptr) << "no section of it can end here";
+        EXPECT_EQ(rtrcu_self.task, nullptr) << "the task has no section here";
         rcu_task_exit(&inner_);
     });
 }
 
-TEST_F(Task, ListOfATaskThatIsListedIsSaidAndIgnored)
+TEST_F(Task, ListingAListedTaskIsReportedAndIgnored)
 {
     CapturedComplaints errors;
     first_.run([&] {
@@ -302,20 +306,20 @@ TEST_F(Task, ListOfATaskThatIsListedIsSaidAndIgnored)
         rcu_read_lock();
         rcu_task_list(&inner_);
         rcu_task_list(&inner_);
-        EXPECT_EQ(section_nesting(), 1u) << "the second is the thread's still";
+        EXPECT_EQ(section_nesting(), 1u) << "the second section is still the thread's";
         rcu_task_unlist(&inner_);
         rcu_read_unlock();
     });
     EXPECT_TRUE(errors.contains("rcu_task_list() of a task that is listed; ignored"));
 }
 
-/* A thread that parks all that it has open is outside, as behind an unlock: its boost ends. */
-TEST_F(Task, WhoParksEndsItsBoost)
+/* A thread that parks all its open sections is outside, as after an unlock: its boost ends. */
+TEST_F(Task, ParkingEndsTheBoost)
 {
     first_.run([&] {
         rcu_read_lock();
         reader_record *record = rtrcu_self.record;
-        rtrcu_store_relaxed(&record->boost, lock_thread_number() | UINT32_C(1) << 31); /* and somebody sleeps on it */
+        rtrcu_store_relaxed(&record->boost, lock_thread_number() | UINT32_C(1) << 31); /* a thread sleeps on the word */
         reader_arm_self();
         gp_actions actions = section_task_park(gp_, &inner_, true);
         EXPECT_TRUE(actions & GP_ACTION_UNLOCK_PI);
@@ -325,8 +329,8 @@ TEST_F(Task, WhoParksEndsItsBoost)
     });
 }
 
-/* What it had open is closed for good: it may go on, and has nothing open. */
-TEST_F(Task, BehindItsExitATaskHasNoSection)
+/* rcu_task_exit() closes the task's sections.  The task may continue, without open sections. */
+TEST_F(Task, ExitedTaskHasNoSection)
 {
     CapturedComplaints errors;
     first_.run([&] {
@@ -343,8 +347,8 @@ TEST_F(Task, BehindItsExitATaskHasNoSection)
     EXPECT_TRUE(is_quiet());
 }
 
-/* While its thread stays inside a section of its own, which nobody waits for. */
-TEST_F(Task, WhoExitsInsideASectionThatIsWaitedForWakesWhoWaits)
+/* The thread stays inside a section of its own, which began after the grace period. */
+TEST_F(Task, ExitInsideAWaitedForSectionWakesTheWaiter)
 {
     CapturedComplaints errors;
     first_.run([&] {
@@ -369,8 +373,8 @@ TEST_F(Task, WhoExitsInsideASectionThatIsWaitedForWakesWhoWaits)
     stepper.end();
 }
 
-/* Whoever exits with several tasks mounted closes the section of each. */
-TEST_F(Task, WhoExitsLeavesNoTaskBehind)
+/* A thread that exits with several tasks mounted closes the sections of each. */
+TEST_F(Task, ExitLeavesNoTaskListed)
 {
     CapturedComplaints errors;
     for (rcu_task *task : {&outer_, &inner_}) {
@@ -392,7 +396,7 @@ TEST_F(Task, WhoExitsLeavesNoTaskBehind)
     EXPECT_TRUE(is_quiet());
 }
 
-TEST_F(Task, ExitOfAListedSectionIsSaid)
+TEST_F(Task, ExitOfAListedSectionIsReported)
 {
     CapturedComplaints errors;
     first_.run([&] {
@@ -403,13 +407,13 @@ TEST_F(Task, ExitOfAListedSectionIsSaid)
     EXPECT_TRUE(errors.contains("task \"inner\" exits inside a read-side critical section"));
 }
 
-TEST_F(Task, AListedSectionIsNoThreadsUntilItEnds)
+TEST_F(Task, ListedSectionBelongsToNoThread)
 {
     first_.run([&] {
         rcu_read_lock();
         rcu_read_lock();
         rcu_task_list(&inner_);
-        EXPECT_EQ(section_nesting(), 1u) << "one is given back";
+        EXPECT_EQ(section_nesting(), 1u) << "listing takes one section from the thread";
         rcu_read_unlock();
         EXPECT_EQ(section_nesting(), 0u);
         rcu_read_lock(); /* a later poll, on this thread or another */
@@ -419,8 +423,8 @@ TEST_F(Task, AListedSectionIsNoThreadsUntilItEnds)
     second_.run([&] { rcu_task_unlist(&inner_); });
 }
 
-/* Who comes second has waited for the leaf's lock, and finds it on no list. */
-TEST_F(Task, AListedSectionIsEndedByTwoAtOnce)
+/* The second thread waits for the leaf's lock, then finds the task on no list. */
+TEST_F(Task, ListedSectionEndsOnceIfTwoThreadsEndIt)
 {
     std::atomic<pid_t> id = 0;
     first_.run([&] {
@@ -442,16 +446,16 @@ TEST_F(Task, AListedSectionIsEndedByTwoAtOnce)
     EXPECT_EQ(parked_on_leaf(leaf), 0u);
 }
 
-TEST_F(Task, ListOutsideASectionIsSaidAndIgnored)
+TEST_F(Task, ListingOutsideASectionIsReportedAndIgnored)
 {
     CapturedComplaints errors;
     first_.run([&] { rcu_task_list(&inner_); });
     EXPECT_TRUE(errors.contains("rcu_task_list() outside a read-side critical section; ignored"));
 }
 
-/* ---- threads that have no record when the task comes ---- */
+/* ---- threads that have no record when the task resumes there ---- */
 
-TEST_F(Task, ComesToAThreadThatNeverReadAndNests)
+TEST_F(Task, SectionsNestOnAThreadThatNeverRead)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -460,11 +464,13 @@ TEST_F(Task, ComesToAThreadThatNeverReadAndNests)
     EXPECT_TRUE(waits([&] {
         second_.run([&] {
             rcu_task_resume(&inner_);
-            EXPECT_NE(rtrcu_self.record, nullptr) << "it registers: if it ends now, it closes the section";
+            EXPECT_NE(rtrcu_self.record, nullptr)
+                << "the resume registers the thread, so that its exit closes the section";
             rcu_read_lock();
             rcu_read_unlock();
             rcu_read_unlock();
-            EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "the outermost unlock took it off";
+            EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE))
+                << "the outermost unlock removed it from the list";
         });
     }));
 }
@@ -473,7 +479,7 @@ void nothing(struct rcu_head *)
 {
 }
 
-TEST_F(Task, ComesToAThreadThatNeverReadAndQueues)
+TEST_F(Task, CallRcuInATaskRegistersAThreadThatNeverRead)
 {
     static struct rcu_head head;
     first_.run([&] {
@@ -491,8 +497,8 @@ TEST_F(Task, ComesToAThreadThatNeverReadAndQueues)
     rcu_barrier();
 }
 
-/* A task's 0 says that it runs nowhere; others' ids are given out again here, while they run no task. */
-TEST_F(Task, TheFirstThreadThatRunsOneIsNotNobody)
+/* `mounted` is 0 in a task that runs on no thread.  This test lets the ids begin again; no other task is mounted. */
+TEST_F(Task, MountIdIsNeverZero)
 {
     uint32_t given = rtrcu_exchange(&registry->mount_ids, 0);
     first_.run([&] {
@@ -504,8 +510,8 @@ TEST_F(Task, TheFirstThreadThatRunsOneIsNotNobody)
     rtrcu_store_relaxed(&registry->mount_ids, given);
 }
 
-/* Its grace periods wait for the task; but they boost only threads at which they look. */
-TEST_F(Task, WhoRunsATaskIsAwake)
+/* A grace period can boost a task only on a thread that is scanned. */
+TEST_F(Task, ThreadThatRunsATaskIsScanned)
 {
     first_.run([&] {
         rcu_read_lock();

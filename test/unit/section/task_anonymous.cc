@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks whose threads can have no record: they are counted. */
+/* Tests of tasks on threads that cannot have a record, and so are counted. */
 #include <atomic>
 #include <csignal>
 #include <sys/wait.h>
@@ -15,11 +15,11 @@ using namespace test;
 namespace
 {
 
-/* No record can be had at first: all slots are taken and the registry is as large as it gets. */
+/* Until allow(), no thread can get a record: all slots are in use, and the registry cannot grow. */
 class NoRecord : public Task
 {
   protected:
-    std::vector<uint32_t> used_; /* of each leaf: an earlier test may have made the registry grow */
+    std::vector<uint32_t> used_; /* the slots in use of each leaf, before refuse() */
     size_t bytes_ = 0;
 
     void SetUp() override
@@ -32,10 +32,10 @@ class NoRecord : public Task
         used_.clear();
         for (reader_leaf *leaf = nullptr; (leaf = reader_next_leaf(registry, leaf));) {
             used_.push_back(rtrcu_load_relaxed(&leaf->used));
-            rtrcu_store_relaxed(&leaf->used, UINT32_MAX); /* other tests' threads may still be ending */
+            rtrcu_store_relaxed(&leaf->used, UINT32_MAX); /* threads of other tests may still be exiting */
         }
         bytes_ = registry->plan.bytes;
-        registry->plan.bytes = SIZE_MAX / 2; /* more than any machine has */
+        registry->plan.bytes = SIZE_MAX / 2; /* more memory than any machine has */
     }
     void allow()
     {
@@ -45,8 +45,8 @@ class NoRecord : public Task
     }
 };
 
-/* Nobody could end it any more. */
-TEST_F(NoRecord, AThreadThatEndsInsideIsNoLongerCounted)
+/* After the exit no thread could remove the count. */
+TEST_F(NoRecord, ExitInsideASectionRemovesTheCount)
 {
     static std::atomic<uint32_t> handled;
     handled = 0;
@@ -62,8 +62,7 @@ TEST_F(NoRecord, AThreadThatEndsInsideIsNoLongerCounted)
     allow();
 }
 
-/* Its scheduler could not know better. */
-TEST_F(NoRecord, ATaskThatIsCountedIsSaidToBlock)
+TEST_F(NoRecord, CountedTaskIsReportedAsBlocking)
 {
     rcu_task task;
     rcu_task_init(&task, "counted");
@@ -79,7 +78,7 @@ TEST_F(NoRecord, ATaskThatIsCountedIsSaidToBlock)
     allow();
 }
 
-TEST_F(NoRecord, AReaderThatRegistersInsideIsNoLongerCountedBehind)
+TEST_F(NoRecord, ReaderThatRegistersInsideIsNotCountedAfterwards)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -88,14 +87,14 @@ TEST_F(NoRecord, AReaderThatRegistersInsideIsNoLongerCountedBehind)
         allow();
         rcu_read_lock();
         EXPECT_NE(rtrcu_self.record, nullptr);
-        EXPECT_EQ(registry->anonymous, 1u) << "counted until its section ends";
+        EXPECT_EQ(registry->anonymous, 1u) << "the reader is counted until its section ends";
         rcu_read_unlock();
         rcu_read_unlock();
         EXPECT_EQ(registry->anonymous, 0u);
     });
 }
 
-TEST_F(NoRecord, AReaderThatRegistersInsideAndEndsThereIsNoLongerCounted)
+TEST_F(NoRecord, ReaderThatRegistersInsideAndExitsIsNotCounted)
 {
     CapturedComplaints errors;
     first_.run([&] {
@@ -110,7 +109,7 @@ TEST_F(NoRecord, AReaderThatRegistersInsideAndEndsThereIsNoLongerCounted)
     EXPECT_TRUE(errors.contains("exits inside a read-side critical section"));
 }
 
-TEST_F(NoRecord, ASectionLeavesSignalsOpen)
+TEST_F(NoRecord, SectionLeavesSignalsUnblocked)
 {
     auto is_open = [] {
         sigset_t now;
@@ -126,7 +125,7 @@ TEST_F(NoRecord, ASectionLeavesSignalsOpen)
     allow();
 }
 
-TEST_F(NoRecord, WhatAnotherTookOverIsWaitedForAsBefore)
+TEST_F(NoRecord, TakenOverSectionIsWaitedForAsBefore)
 {
     for (bool listed : {true, false}) {
         SCOPED_TRACE(listed ? "listed" : "parked");
@@ -143,7 +142,7 @@ TEST_F(NoRecord, WhatAnotherTookOverIsWaitedForAsBefore)
     allow();
 }
 
-TEST_F(NoRecord, ATaskThatExitsIsNoLongerCounted)
+TEST_F(NoRecord, ExitedTaskIsNotCounted)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -156,8 +155,8 @@ TEST_F(NoRecord, ATaskThatExitsIsNoLongerCounted)
     EXPECT_EQ(registry->anonymous, 0u);
 }
 
-/* The section began without a record: only the count speaks for it, whatever record the thread has when it parks. */
-TEST_F(NoRecord, ATaskOfASectionThatIsCountedStaysCounted)
+/* The section began without a record, so it is counted even if the thread has a record when the task parks. */
+TEST_F(NoRecord, TaskOfACountedSectionStaysCounted)
 {
     first_.run([&] { rcu_read_lock(); });
     EXPECT_EQ(registry->anonymous, 1u);
@@ -165,13 +164,13 @@ TEST_F(NoRecord, ATaskOfASectionThatIsCountedStaysCounted)
     test::GpStepper stepper(gp_);
     stepper.begin_and_scan();
     EXPECT_FALSE(stepper.is_clear());
-    stepper.poll(true); /* threads that enter from now on are counted in the other group */
+    stepper.poll(true); /* from now on, readers that enter are counted in the other phase */
     first_.run([&] {
         rcu_task_park(&inner_);
         EXPECT_NE(rtrcu_self.record, nullptr);
     });
     stepper.poll(true);
-    EXPECT_FALSE(stepper.is_clear()) << "the task is inside still";
+    EXPECT_FALSE(stepper.is_clear()) << "the task is still inside";
     second_.run([&] {
         rcu_task_resume(&inner_);
         rcu_read_unlock();
@@ -181,14 +180,14 @@ TEST_F(NoRecord, ATaskOfASectionThatIsCountedStaysCounted)
     stepper.end();
 }
 
-TEST_F(NoRecord, ATaskStaysCountedWhereverItEnds)
+TEST_F(NoRecord, TaskStaysCountedWhereverItEnds)
 {
     first_.run([&] {
         rcu_read_lock();
         rcu_task_resume(&inner_);
         rcu_read_lock();
         rcu_task_park(&inner_);
-        EXPECT_EQ(registry->anonymous, 2u) << "the task, and the thread";
+        EXPECT_EQ(registry->anonymous, 2u) << "the task and the thread are counted";
         EXPECT_EQ(counted(), 1);
         rcu_read_unlock();
         EXPECT_EQ(registry->anonymous, 1u);
@@ -207,7 +206,7 @@ TEST_F(NoRecord, ATaskStaysCountedWhereverItEnds)
     }));
 }
 
-/* What the child of a fork that the calling thread makes says of itself. */
+/* Fork, and return whether @is_right() is true in the child. */
 bool child_is_right(bool (*is_right)())
 {
     pid_t pid = fork();
@@ -221,7 +220,7 @@ rcu_task *forked_with[3];
 
 bool nothing_is_counted_once_all_end()
 {
-    close(2); /* that tasks end inside is said */
+    close(2); /* suppresses the reports of tasks that exit inside */
     for (rcu_task *task : forked_with)
         rcu_task_exit(task);
     return registry->anonymous == 0 && registry->anonymous_in[0] == 0 && registry->anonymous_in[1] == 0 &&
@@ -236,7 +235,7 @@ class ForkedNoRecord : public NoRecord
     void SetUp() override
     {
         if (TEST_EMULATED || TEST_TSAN)
-            GTEST_SKIP() << "no threads in the child of a process with threads";
+            GTEST_SKIP() << "here the child of a process with threads cannot create threads";
         NoRecord::SetUp();
         rcu_task_init(&third_, "third");
         forked_with[0] = &outer_;
@@ -245,8 +244,8 @@ class ForkedNoRecord : public NoRecord
     }
 };
 
-/* A fork's child drops what is mounted on other threads, keeps what is parked, and counts neither. */
-TEST_F(ForkedNoRecord, TheChildCountsNoTaskThatItDrops)
+/* A fork's child drops tasks mounted on other threads, keeps parked tasks, and counts neither. */
+TEST_F(ForkedNoRecord, ChildDoesNotCountDroppedTasks)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -270,8 +269,8 @@ TEST_F(ForkedNoRecord, TheChildCountsNoTaskThatItDrops)
     allow();
 }
 
-/* What is mounted on the thread that forks goes on in the child. */
-TEST_F(ForkedNoRecord, TheChildKeepsTheForkingThreadsTask)
+/* A task mounted on the forking thread continues in the child. */
+TEST_F(ForkedNoRecord, ChildKeepsTheForkingThreadsTask)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -287,8 +286,8 @@ TEST_F(ForkedNoRecord, TheChildKeepsTheForkingThreadsTask)
     allow();
 }
 
-/* Other threads park, resume and end counted tasks meanwhile: each of them may be half way. */
-TEST_F(ForkedNoRecord, AForkBesideCountedTasksLeavesNoWrongCount)
+/* Other threads park, resume and end counted tasks during the fork. */
+TEST_F(ForkedNoRecord, ForkBesideCountedTasksKeepsTheCountRight)
 {
     std::atomic<bool> stop{false};
     std::atomic<int> running{0};
@@ -318,7 +317,7 @@ TEST_F(ForkedNoRecord, AForkBesideCountedTasksLeavesNoWrongCount)
     EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(Task, AThreadThatEndsClosesTheSectionsOfItsTasks)
+TEST_F(Task, ExitingThreadClosesSectionsOfItsTasks)
 {
     CapturedComplaints errors;
     first_.run([&] {
@@ -331,9 +330,8 @@ TEST_F(Task, AThreadThatEndsClosesTheSectionsOfItsTasks)
     EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
 }
 
-/* The switch to full fences must see a park that takes the flag back. */
-/* Whoever waits for one of them alone is woken. */
-TEST_F(Task, AThreadThatEndsReportsForItsTasks)
+/* The grace period waits for the task only, and its waiter is woken when the thread exits. */
+TEST_F(Task, ExitingThreadReportsForItsTasks)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -360,7 +358,7 @@ TEST_F(Task, ParkIsACountedSlowPath)
     first_.run([&] {
         rcu_read_lock();
         reader_arm_self();
-        rcu_task_park(&inner_); /* a debug build checks INV-RD2 */
+        rcu_task_park(&inner_); /* debug builds check INV-RD2 */
         EXPECT_EQ(rtrcu_self.slow, 0u);
         EXPECT_EQ(rtrcu_word_read() >> 24, RTRCU_FLAG_FAST);
         rcu_task_resume(&inner_);
@@ -368,7 +366,7 @@ TEST_F(Task, ParkIsACountedSlowPath)
     });
 }
 
-TEST_F(NoRecord, ATaskThatParksAgainIsCountedAgain)
+TEST_F(NoRecord, TaskThatParksAgainIsCountedAgain)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -384,7 +382,7 @@ TEST_F(NoRecord, ATaskThatParksAgainIsCountedAgain)
     });
 }
 
-TEST_F(Task, TheSectionOfTheTaskThatWasResumedLastIsTakenOver)
+TEST_F(Task, SectionOfTheLastResumedTaskIsTakenOver)
 {
     rcu_task third;
     rcu_task_init(&third, "third");

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks that run without a section of their own: what lies beneath them, and what becomes of that. */
+/* Tests of tasks that run without a section of their own, above open sections of their thread.
+ *
+ * The thread's nesting when such a task resumes is the task's base.  In these tests the taker, another task, takes the
+ * thread's section over while the task runs.  So the nesting falls below the base, and sections that the task opens
+ * afterwards must still count as the task's own. */
+#include <initializer_list>
 #include <memory>
 
 #include "tasks.h"
@@ -9,177 +14,203 @@ using namespace test;
 namespace
 {
 
-/* What lies beneath a task that came without a section is taken away while it runs: its own is what it opens, with the
- * same nesting or less than it came at, whoever runs beneath it. */
-TEST_F(Task, WhatIsTakenFromBeneathATaskIsNotItsOwn)
+bool holds_a_parked_section(const rcu_task &task)
 {
-    for (bool listed : {true, false}) {
-        SCOPED_TRACE(listed ? "listed" : "parked");
-        rcu_task third;
-        rcu_task_init(&third, "third");
-        first_.run([&] {
-            rcu_read_lock();
-            rcu_task_resume(&outer_);
-            rcu_task_resume(&inner_);
-            listed ? rcu_task_list(&third) : rcu_task_park(&third);
-            EXPECT_EQ(section_nesting(), 0u);
-            rcu_read_lock();
-            rcu_task_park(&inner_);
-            EXPECT_NE(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
-            EXPECT_EQ(section_nesting(), 0u);
-            rcu_read_lock();
-            rcu_read_lock();
-            rcu_task_park(&outer_);
-            EXPECT_NE(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
-            EXPECT_EQ(section_nesting(), 0u);
-        });
-        if (listed)
-            rcu_task_unlist(&third);
-        EXPECT_TRUE(waits([&] {
-            second_.run([&] {
-                if (!listed) {
-                    rcu_task_resume(&third);
-                    rcu_read_unlock();
-                }
-                rcu_task_resume(&inner_);
-                EXPECT_EQ(section_nesting(), 1u);
-                rcu_read_unlock();
-                rcu_task_resume(&outer_);
-                EXPECT_EQ(section_nesting(), 2u);
-                rcu_read_unlock();
-                rcu_read_unlock();
-                rcu_task_park(&outer_);
-                rcu_task_park(&inner_);
-            });
-        }));
-    }
+    return task.where != static_cast<uint32_t>(PARKED_NOWHERE);
 }
 
-/* The same where the task above leaves without a section: what it knew of the one beneath it stays. */
-TEST_F(Task, WhoLeavesWithoutASectionSaysWhatLiesBeneathTheNext)
+/* Open a section of the calling thread, and mount @tasks above it in this order, without sections of their own. */
+void open_section_below(std::initializer_list<rcu_task *> tasks)
 {
-    for (bool exits : {true, false}) {
-        SCOPED_TRACE(exits ? "exits" : "parks");
-        rcu_task third;
-        rcu_task_init(&third, "third");
-        first_.run([&] {
-            rcu_read_lock();
-            rcu_task_resume(&outer_);
-            rcu_task_resume(&inner_);
-            rcu_task_list(&third);
-            exits ? rcu_task_exit(&inner_) : rcu_task_park(&inner_);
-            rcu_read_lock();
-            rcu_task_park(&outer_);
-            EXPECT_EQ(outer_.nesting, 1u) << "its own";
-            EXPECT_EQ(section_nesting(), 0u);
-        });
-        rcu_task_unlist(&third);
-        EXPECT_TRUE(waits([&] {
-            second_.run([&] {
-                rcu_task_resume(&outer_);
-                rcu_read_unlock();
-                rcu_task_park(&outer_);
-            });
-        }));
-    }
+    rcu_read_lock();
+    for (rcu_task *task : tasks)
+        rcu_task_resume(task);
 }
 
-/* It leaves first, and what is taken away goes behind it: the next is the innermost again. */
-TEST_F(Task, WhoExitsWithoutASectionIsForgotten)
+/* @task, which has no section, opens @sections and parks with them.  The thread is outside afterwards. */
+void open_and_park(rcu_task &task, uint32_t sections)
 {
-    rcu_task third;
-    rcu_task_init(&third, "third");
-    first_.run([&] {
+    for (uint32_t i = 0; i < sections; i++)
         rcu_read_lock();
-        rcu_task_resume(&outer_);
-        rcu_task_resume(&inner_);
-        rcu_task_exit(&inner_);
-        EXPECT_EQ(rtrcu_self.bare, &outer_);
-        rcu_task_list(&third);
-        rcu_read_lock();
-        rcu_task_park(&outer_);
-        EXPECT_EQ(outer_.nesting, 1u) << "its own";
-        EXPECT_EQ(section_nesting(), 0u);
-    });
-    rcu_task_unlist(&third);
-    EXPECT_TRUE(waits([&] {
-        second_.run([&] {
-            rcu_task_resume(&outer_);
+    rcu_task_park(&task);
+    EXPECT_EQ(task.nesting, sections) << "sections of the task";
+    EXPECT_TRUE(holds_a_parked_section(task));
+    EXPECT_EQ(section_nesting(), 0u) << "sections of the thread";
+}
+
+/* Resume @task, which parked with @sections, on a thread that is outside, and end them. */
+void resume_and_end(rcu_task &task, uint32_t sections)
+{
+    rcu_task_resume(&task);
+    EXPECT_EQ(section_nesting(), sections);
+    for (uint32_t i = 0; i < sections; i++)
+        rcu_read_unlock();
+}
+
+/* Returns whether a grace period that begins now waits until @thread has run @leave. */
+template <typename Leave> bool waits_until(Worker &thread, Leave leave)
+{
+    return waits([&] { thread.run(leave); });
+}
+
+/* Another task, which takes over a section that is open on the thread. */
+class Taker
+{
+    rcu_task task_;
+    const bool lists_; /* takes the section over by rcu_task_list(); otherwise by rcu_task_park() */
+
+  public:
+    explicit Taker(bool lists = true) : lists_(lists)
+    {
+        rcu_task_init(&task_, "taker");
+    }
+    /* Take over the section that is open on the calling thread. */
+    void take()
+    {
+        lists_ ? rcu_task_list(&task_) : rcu_task_park(&task_);
+    }
+    void end()
+    {
+        if (lists_) {
+            rcu_task_unlist(&task_);
+        } else {
+            rcu_task_resume(&task_);
             rcu_read_unlock();
+        }
+    }
+};
+
+TEST_F(Task, SectionsCountAsTheTasksOwnAfterATakeover)
+{
+    for (bool lists : {true, false}) {
+        SCOPED_TRACE(lists ? "taken over by rcu_task_list()" : "taken over by rcu_task_park()");
+        Taker taker(lists);
+
+        first_.run([&] {
+            open_section_below({&outer_, &inner_});
+            taker.take();
+            EXPECT_EQ(section_nesting(), 0u);
+            open_and_park(inner_, 1);
+            open_and_park(outer_, 2); /* more sections than the task's former base of 1 */
         });
-    }));
+
+        second_.run([&] { taker.end(); });
+        EXPECT_TRUE(waits_until(second_, [&] {
+            resume_and_end(inner_, 1);
+            resume_and_end(outer_, 2);
+            rcu_task_park(&outer_);
+            rcu_task_park(&inner_);
+        }));
+    }
 }
 
-/* A task that comes above one that has lost what lay beneath it leaves that one as it was. */
-TEST_F(Task, ATaskAboveRemembersWhatLiesBeneathBoth)
+/* The inner task stores the base of the outer one, and restores it when it exits or parks. */
+TEST_F(Task, ExitOrParkOfATaskRestoresTheBaseBelow)
 {
-    rcu_task third;
-    rcu_task_init(&third, "third");
+    for (auto leave : {rcu_task_exit, rcu_task_park}) {
+        SCOPED_TRACE(leave == rcu_task_exit ? "exits" : "parks");
+        Taker taker;
+
+        first_.run([&] {
+            open_section_below({&outer_, &inner_});
+            taker.take();
+            leave(&inner_);
+            open_and_park(outer_, 1);
+        });
+
+        second_.run([&] { taker.end(); });
+        EXPECT_TRUE(waits_until(second_, [&] {
+            resume_and_end(outer_, 1);
+            rcu_task_park(&outer_);
+        }));
+    }
+}
+
+/* As the test above, but the inner task exits before the section is taken over. */
+TEST_F(Task, TaskExitingWithoutASectionIsForgotten)
+{
+    Taker taker;
+
     first_.run([&] {
-        rcu_read_lock();
-        rcu_task_resume(&outer_);
-        rcu_task_list(&third);
-        rcu_read_lock();
+        open_section_below({&outer_, &inner_});
+        rcu_task_exit(&inner_);
+        EXPECT_EQ(rtrcu_self.bare, &outer_) << "the outer task is the innermost one without a section";
+        taker.take();
+        open_and_park(outer_, 1);
+    });
+
+    second_.run([&] { taker.end(); });
+    EXPECT_TRUE(waits_until(second_, [&] { resume_and_end(outer_, 1); }));
+}
+
+/* The inner task resumes above a section that the outer one has opened since the takeover. */
+TEST_F(Task, ResumeAfterATakeoverKeepsTheBaseBelow)
+{
+    Taker taker;
+
+    first_.run([&] {
+        open_section_below({&outer_});
+        taker.take();
+        rcu_read_lock(); /* a section of the outer task */
         rcu_task_resume(&inner_);
-        rcu_read_lock();
+        rcu_read_lock(); /* a section of the inner task */
         rcu_task_exit(&inner_);
         EXPECT_EQ(section_nesting(), 1u);
         rcu_task_park(&outer_);
-        EXPECT_EQ(outer_.nesting, 1u);
-        EXPECT_EQ(section_nesting(), 0u);
+        EXPECT_EQ(outer_.nesting, 1u) << "sections of the task";
+        EXPECT_EQ(section_nesting(), 0u) << "sections of the thread";
     });
-    rcu_task_unlist(&third);
-    EXPECT_TRUE(waits([&] {
-        second_.run([&] {
-            rcu_task_resume(&outer_);
-            rcu_read_unlock();
-        });
-    }));
+
+    second_.run([&] { taker.end(); });
+    EXPECT_TRUE(waits_until(second_, [&] { resume_and_end(outer_, 1); }));
 }
 
-/* The same beneath a task whose section has ended there: what it opens then goes with it, the thread is outside. */
-TEST_F(Task, WhatIsTakenFromBeneathATaskThatHasEndedIsNotItsOwn)
+/* Both tasks resume with a section, and end it before the takeover. */
+TEST_F(Task, SectionsCountAsTheTasksOwnAfterItsFirstEnded)
 {
-    rcu_task third;
-    rcu_task_init(&third, "third");
+    Taker taker;
+
     first_.run([&] {
         rcu_read_lock();
         rcu_task_park(&outer_);
         rcu_read_lock();
         rcu_task_park(&inner_);
-        rcu_read_lock();
+
+        rcu_read_lock(); /* a section of the thread */
         rcu_task_resume(&outer_);
         rcu_read_unlock();
         rcu_task_resume(&inner_);
         rcu_read_unlock();
-        rcu_task_list(&third);
+        taker.take();
         EXPECT_EQ(section_nesting(), 0u);
         park_both();
     });
-    rcu_task_unlist(&third);
+
+    second_.run([&] { taker.end(); });
     end_both();
 }
 
-/* A task above, which came without a section and takes its own from the one that ends so, is the innermost still. */
-TEST_F(Task, WhoTakesTheSectionOfTheTaskBeneathStaysAbove)
+/* The taker takes the outer task's section, while the inner task runs above it without one. */
+TEST_F(Task, TaskThatTakesOverTheLowerSectionStaysAbove)
 {
-    rcu_task third;
-    rcu_task_init(&third, "third");
+    Taker taker;
+
     first_.run([&] {
         rcu_read_lock();
         rcu_task_park(&outer_);
         rcu_task_resume(&outer_);
         rcu_task_resume(&inner_);
-        rcu_task_list(&third);
-        EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its section is the third task's";
+        taker.take();
+        EXPECT_FALSE(holds_a_parked_section(outer_)) << "the taker has its section";
         park_both();
     });
-    rcu_task_unlist(&third);
+
+    second_.run([&] { taker.end(); });
     end_both();
 }
 
-/* One that was forgotten behind its section comes back with another: what lay beneath it then means nothing. */
-TEST_F(Task, WhoWasForgottenComesBackAboveWhatIsThere)
+/* When the task's section ends on the first thread, that thread forgets the task and its base. */
+TEST_F(Task, ForgottenTaskResumesAboveOpenSections)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -192,49 +223,49 @@ TEST_F(Task, WhoWasForgottenComesBackAboveWhatIsThere)
         rcu_read_lock();
         rcu_task_park(&inner_);
     });
+
     first_.run([&] {
-        rcu_read_lock();
+        rcu_read_lock(); /* a section of the thread */
         rcu_task_resume(&inner_);
         rcu_task_park(&inner_);
-        EXPECT_EQ(section_nesting(), 1u) << "the thread's own";
+        EXPECT_EQ(section_nesting(), 1u) << "sections of the thread";
         rcu_read_unlock();
-        rcu_task_resume(&inner_);
-        rcu_read_unlock();
+        resume_and_end(inner_, 1);
     });
 }
 
-/* A scheduler may forget a task without a section on its thread and let its memory go: nobody looks into it. */
-TEST_F(Task, WhoForgetsATaskWithoutASectionIsNotLookedInto)
+/* A scheduler may drop a task without a section that is still mounted, and free its memory. */
+TEST_F(Task, ForgottenTaskIsNotDereferenced)
 {
     first_.run([&] {
-        auto gone = std::make_unique<rcu_task>();
-        rcu_task_init(gone.get(), "gone");
-        rcu_task_resume(gone.get());
-        gone.reset();
+        auto dropped = std::make_unique<rcu_task>();
+        rcu_task_init(dropped.get(), "dropped");
+        rcu_task_resume(dropped.get());
+        dropped.reset();
+
         rcu_task_resume(&inner_);
-        rcu_read_lock();
-        rcu_task_park(&inner_);
-        EXPECT_EQ(inner_.nesting, 1u);
-        rcu_task_resume(&inner_);
-        rcu_read_unlock();
+        open_and_park(inner_, 1);
+        resume_and_end(inner_, 1);
         rcu_task_exit(&inner_);
     });
 }
 
-/* The outer task, which has no section, parks while the inner runs on it: what is open came with the inner one. */
-TEST_F(Task, WithoutASectionTakesNothingOfWhatRunsOnIt)
+/* The outer task, which has no section, parks while the inner one runs with its section. */
+TEST_F(Task, TaskWithoutASectionDoesNotTakeSectionsOfLaterTasks)
 {
     first_.run([&] {
         rcu_read_lock();
         rcu_task_park(&inner_);
         rcu_task_resume(&outer_);
         rcu_task_resume(&inner_);
+
         rcu_task_park(&outer_);
         EXPECT_EQ(outer_.nesting, 0u);
-        EXPECT_EQ(outer_.where, static_cast<uint32_t>(PARKED_NOWHERE));
-        EXPECT_EQ(section_nesting(), 1u);
+        EXPECT_FALSE(holds_a_parked_section(outer_));
+        EXPECT_EQ(section_nesting(), 1u) << "the section of the inner task";
+
         rcu_read_unlock();
-        EXPECT_EQ(inner_.where, static_cast<uint32_t>(PARKED_NOWHERE));
+        EXPECT_FALSE(holds_a_parked_section(inner_));
     });
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Two threads, two tasks, and the process's own crank, which the test turns step by step while the threads do what it
- * says. */
+/* Fixture of the tests of tasks: two worker threads, two tasks, and the process's own grace periods, which the tests
+ * advance step by step. */
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace test
 inline struct gp *const gp_ = &rtrcu_domain.gp;
 inline reader_registry *const registry = &rtrcu_domain.registry;
 
-/* Does a grace period that begins now wait for somebody?  It is ended by @leave. */
+/* Returns whether a grace period that begins now waits for a reader.  @leave ends the wait. */
 template <typename Leave> bool waits(Leave leave)
 {
     GpStepper stepper(gp_);
@@ -25,7 +25,7 @@ template <typename Leave> bool waits(Leave leave)
     busy = busy && !stepper.is_clear();
     leave();
     stepper.poll(true);
-    EXPECT_TRUE(stepper.is_clear()) << "somebody is waited for still";
+    EXPECT_TRUE(stepper.is_clear()) << "the grace period still waits for a reader";
     if (stepper.is_clear())
         stepper.end();
     return busy;
@@ -36,7 +36,7 @@ inline bool is_quiet()
     return !waits([] {});
 }
 
-/* How many tasks are among those that are counted. */
+/* The number of counted tasks. */
 inline int counted()
 {
     const struct rtrcu_link *head = &parked_leaf(registry->leaf[0])->counted.tasks;
@@ -57,7 +57,7 @@ class Task : public testing::Test
         rcu_task_init(&outer_, "outer");
         rcu_task_init(&inner_, "inner");
     }
-    /* The calling thread opens a section in each and parks it, which leaves the thread outside. */
+    /* The calling thread opens a section in each task and parks it.  Afterwards the thread is outside. */
     void park_both()
     {
         rcu_read_lock();
@@ -84,12 +84,12 @@ class Task : public testing::Test
         EXPECT_EQ(registry->anonymous, 0u);
         EXPECT_EQ(counted(), 0);
         EXPECT_TRUE(is_quiet());
-        EXPECT_FALSE(parked_any(registry)) << "tasks are counted that are not there";
+        EXPECT_FALSE(parked_any(registry)) << "tasks that do not exist are counted";
     }
 };
 
-/* A section of @outer, which parked on @first and is waited for, is taken over on @second, which is outside, and ended
- * on @first. */
+/* A grace period waits for a section with which @outer has parked.  @outer resumes on @second, where @inner takes the
+ * section over; it ends on @first. */
 inline void take_over(Worker &first, Worker &second, rcu_task &outer, rcu_task &inner, bool listed)
 {
     GpStepper stepper(gp_);
@@ -102,12 +102,12 @@ inline void take_over(Worker &first, Worker &second, rcu_task &outer, rcu_task &
         rcu_task_resume(&outer);
         listed ? rcu_task_list(&inner) : rcu_task_park(&inner);
         EXPECT_EQ(section_nesting(), 0u);
-        EXPECT_EQ(outer.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "its section is the other's";
+        EXPECT_EQ(outer.where, static_cast<uint32_t>(PARKED_NOWHERE)) << "the other task has taken its section over";
     });
     stepper.poll(true);
     EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(rcu_task_blocking(&inner), waited_for);
-    EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came + is_told) << "an arrival, of which its scheduler is told";
+    EXPECT_EQ(gp_tasks_came(gp_, GP_NORMAL), came + is_told) << "the scheduler of @inner is notified of an arrival";
     first.run([&] {
         if (listed) {
             rcu_task_unlist(&inner);

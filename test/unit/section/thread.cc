@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a thread gives back when it leaves.
- */
+/* Tests of threads that register, unregister and exit. */
 #include <climits>
 #include <pthread.h>
 #include <thread>
@@ -19,8 +18,8 @@ namespace
 
 using test::gp_;
 
-/* With nobody asleep on the word, its owner's release alone gives the priority back; else the kernel has to. */
-TEST(Leave, EndsItsBoost)
+/* If a thread sleeps on the word, the caller must release it in the kernel (GP_ACTION_UNLOCK_PI). */
+TEST(Unregistration, EndsItsBoost)
 {
     for (uint32_t waiters : {0u, UINT32_C(1) << 31}) {
         test::Worker reader;
@@ -36,8 +35,8 @@ TEST(Leave, EndsItsBoost)
     }
 }
 
-/* Whoever waits for it alone is woken. */
-TEST(Leave, ReportsLikeAnyOther)
+/* The thread is the only holdout, so its waiter is woken. */
+TEST(Unregistration, ReportsAQuiescentState)
 {
     test::Worker reader;
     reader.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });
@@ -50,8 +49,8 @@ TEST(Leave, ReportsLikeAnyOther)
     stepper.end();
 }
 
-/* Its section began without a record. */
-TEST(Leave, ReportsWhatWasCounted)
+/* The section began without a record. */
+TEST(Unregistration, ReportsACountedSection)
 {
     test::Worker reader;
     gp_actions actions = GP_ACTION_NONE;
@@ -64,8 +63,8 @@ TEST(Leave, ReportsWhatWasCounted)
     EXPECT_EQ(reader_anonymous(gp_registry(gp_)), 0u);
 }
 
-/* More than are promoted at once: none stays on the list of a slot that another thread may take. */
-TEST(Leave, LeavesAllItsTasksToItsLeaf)
+/* There are more tasks than one hold of the lock promotes; none may stay on the list of a slot that is free. */
+TEST(Unregistration, MovesAllItsTasksToItsLeaf)
 {
     std::vector<rcu_task> tasks(2 * PARKED_PROMOTE_MAX + 1);
     test::Worker reader;
@@ -87,17 +86,18 @@ TEST(Leave, LeavesAllItsTasksToItsLeaf)
     });
 }
 
-/* Its queue is nobody's before its slot is asked for: nobody would ask again. */
-TEST(Leave, InsideItsLastCallbackGivesTheSlotBack)
+/* The claim is released before the check whether the slot can be released, which no thread would repeat. */
+TEST(Unregistration, InsideItsLastCallbackReleasesTheSlot)
 {
     reader_record *record = nullptr;
     std::thread([&] {
         record = section_record(gp_);
         ASSERT_NE(record, nullptr);
         cb_queue *queue = &callback_slot(record)->queue;
-        queue->claim = lock_thread_number(); /* as it stands in the midst of it */
+        queue->claim = lock_thread_number(); /* the state of the queue during a callback */
         queue->enqueued++;
         queue->started++;
+        callback_bound_collect(&rtrcu_domain.cb, callback_slot(record));
         reader_self_set(READER_STATE_CALLBACK);
     }).join();
     ASSERT_NE(record, nullptr);
@@ -106,22 +106,22 @@ TEST(Leave, InsideItsLastCallbackGivesTheSlotBack)
     EXPECT_EQ(reader_used(reader_leaf_of(record)) & reader_bit(record), 0u);
 }
 
-/* Its hook may not run again: what it reads from now on must not take a slot that nobody would give back. */
-TEST(Leave, AtItsExitIsForGood)
+/* The exit hook may not run again, so a later section must not take a slot. */
+TEST(Unregistration, ExitedThreadDoesNotRegisterAgain)
 {
     test::Worker reader;
     reader.run([] {
         ASSERT_NE(section_record(gp_), nullptr);
         (void)section_leave(gp_, false);
-        ASSERT_NE(section_record(gp_), nullptr) << "it may come again";
+        ASSERT_NE(section_record(gp_), nullptr) << "the thread may register again";
         (void)section_leave(gp_, true);
         EXPECT_TRUE(reader_self_is(READER_STATE_EXITED));
         EXPECT_EQ(section_record(gp_), nullptr);
     });
 }
 
-/* It is counted then, and what it leaves open is closed. */
-TEST(Leave, AtItsExitASectionWithoutARecordIsClosed)
+/* A section after the exit hook has run is counted; the hook, run again, closes it. */
+TEST(Unregistration, SectionAfterItIsClosedAtTheThreadsEnd)
 {
     test::CapturedComplaints errors;
     test::Worker reader;
@@ -138,10 +138,11 @@ TEST(Leave, AtItsExitASectionWithoutARecordIsClosed)
     EXPECT_TRUE(errors.contains("exits inside a read-side critical section (nesting 1); closed"));
 }
 
-/* More than an unlock promotes: whoever waits is woken, and does the rest. */
-TEST(Leave, ByAnUnlockLeavesManyTasksToWhoWaits)
+/* There are more tasks than an unlock promotes: it wakes waiters, which promote the rest. */
+TEST(Unlock, LeavesManyTasksToAWaiter)
 {
     std::vector<rcu_task> tasks(2 * PARKED_PROMOTE_MAX + 1);
+    auto where_the_last_is = [&] { return rtrcu_load_relaxed(&tasks.back().where); };
     test::Worker reader;
     reader.run([&] {
         for (rcu_task &task : tasks) {
@@ -154,17 +155,20 @@ TEST(Leave, ByAnUnlockLeavesManyTasksToWhoWaits)
     test::GpStepper stepper(gp_);
     EXPECT_TRUE(stepper.begin_and_scan());
     stepper.poll(true);
+
     gp_actions actions = GP_ACTION_NONE;
     reader.run([&] {
         EXPECT_TRUE(rtrcu_word_leave());
         actions = section_unlock_slow(gp_);
     });
-    EXPECT_EQ(rtrcu_load_relaxed(&tasks.back().where), static_cast<uint32_t>(PARKED_ON_THREAD));
+    EXPECT_EQ(where_the_last_is(), static_cast<uint32_t>(PARKED_ON_THREAD));
     EXPECT_TRUE(actions & GP_ACTION_WAKE_NORMAL);
-    EXPECT_TRUE(actions & GP_ACTION_WAKE_EXPEDITED) << "it may wait for the same tasks";
-    stepper.poll(true);
-    EXPECT_EQ(rtrcu_load_relaxed(&tasks.back().where), static_cast<uint32_t>(PARKED_ON_LEAF));
-    EXPECT_FALSE(stepper.is_clear()) << "it waits for the tasks";
+    EXPECT_TRUE(actions & GP_ACTION_WAKE_EXPEDITED) << "an expedited grace period may wait for the same tasks";
+
+    stepper.poll(true); /* as the woken waiter does */
+    EXPECT_EQ(where_the_last_is(), static_cast<uint32_t>(PARKED_ON_LEAF));
+    EXPECT_FALSE(stepper.is_clear()) << "the grace period waits for the tasks";
+
     reader.run([&] {
         for (rcu_task &task : tasks) {
             rcu_task_resume(&task);
@@ -176,8 +180,8 @@ TEST(Leave, ByAnUnlockLeavesManyTasksToWhoWaits)
     stepper.end();
 }
 
-/* A key behind those that each thread has room for: only a call, no handler, may make room. */
-TEST(Join, ByACallMakesRoomForTheExitHook)
+/* The key needs memory in each thread.  Only a call may allocate it; a first section, perhaps of a handler, may not. */
+TEST(Registration, CallReservesMemoryOfTheExitHook)
 {
     std::vector<pthread_key_t> keys;
     pthread_key_t key = 0;
@@ -190,7 +194,7 @@ TEST(Join, ByACallMakesRoomForTheExitHook)
     reader.run([&] {
         *exit_key = key;
         uint32_t registered = reader_threads(&rtrcu_domain.registry);
-        EXPECT_EQ(section_record(gp_), nullptr) << "it would outlive its thread";
+        EXPECT_EQ(section_record(gp_), nullptr) << "without an exit hook the record would outlive its thread";
         EXPECT_EQ(reader_threads(&rtrcu_domain.registry), registered);
         EXPECT_EQ(section_register(gp_, 0), 0);
         EXPECT_NE(reader_self(), nullptr);
@@ -204,15 +208,14 @@ TEST(Join, ByACallMakesRoomForTheExitHook)
         pthread_key_delete(each);
 }
 
-/* Its slot is another's at once. */
-TEST(Join, WithoutAnExitHookGivesTheSlotBack)
+TEST(Registration, FailedRegistrationReleasesTheSlot)
 {
     unsigned int *exit_key = reader_exit_key(&rtrcu_domain.registry), before = *exit_key;
     test::Worker reader;
     reader.run([&] {
         reader_registry *registry = &rtrcu_domain.registry;
         uint32_t used = reader_used(reader_leaf_at(registry, 0));
-        *exit_key = PTHREAD_KEYS_MAX - 1; /* of nobody */
+        *exit_key = PTHREAD_KEYS_MAX - 1; /* a key that is not allocated */
         EXPECT_EQ(section_record(gp_), nullptr);
         EXPECT_EQ(section_register(gp_, 0), -ENOMEM);
         *exit_key = before;
@@ -220,8 +223,8 @@ TEST(Join, WithoutAnExitHookGivesTheSlotBack)
     });
 }
 
-/* It wakes nobody, but it reads from its registration on as any other of its discipline. */
-TEST(Join, ADeadlineThreadOfTheQuiescentStateDisciplineIsOnlineAtOnce)
+/* A quiescent-state thread is online after its registration, also a deadline thread, which wakes no other. */
+TEST(Registration, QuiescentStateDeadlineThreadIsOnline)
 {
     test::Worker reader;
     reader.run([] {
@@ -229,7 +232,7 @@ TEST(Join, ADeadlineThreadOfTheQuiescentStateDisciplineIsOnlineAtOnce)
         EXPECT_TRUE(reader_word_is_online(reader_self_word()));
     });
     test::GpStepper stepper(gp_);
-    EXPECT_TRUE(stepper.begin_and_scan()) << "nobody is seen inside";
+    EXPECT_TRUE(stepper.begin_and_scan()) << "the scan found no reader inside";
     stepper.poll(true);
     EXPECT_FALSE(stepper.is_clear());
     reader.run([] { rcu_quiescent_state(); });
@@ -238,7 +241,7 @@ TEST(Join, ADeadlineThreadOfTheQuiescentStateDisciplineIsOnlineAtOnce)
     stepper.end();
 }
 
-TEST(Join, OfflineIsWhatAThreadMayGoOutsideItsSections)
+TEST(Offline, IsPermittedOnlyOutsideSections)
 {
     test::Worker reader;
     reader.run([] {
@@ -250,13 +253,13 @@ TEST(Join, OfflineIsWhatAThreadMayGoOutsideItsSections)
         rcu_read_unlock();
         EXPECT_TRUE(section_may_go_offline(gp_));
         EXPECT_EQ(section_offline(gp_), GP_ACTION_NONE);
-        EXPECT_FALSE(section_may_go_offline(gp_)) << "it is";
+        EXPECT_FALSE(section_may_go_offline(gp_)) << "the thread is offline already";
         section_online(gp_);
         EXPECT_TRUE(section_may_go_offline(gp_));
     });
 }
 
-TEST(SectionProbes, AreThere)
+TEST(SectionProbes, Exist)
 {
     EXPECT_EQ(test::missing_probes({"task_park", "task_resume"}), std::vector<std::string>{});
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Who waits for callbacks: is woken by their end, and reported where it does not come.
- */
+/* Tests of threads that wait for callbacks or for a smaller backlog, and of reports of long waits. */
 #include <cstring>
 
 #include "../../support/driving.h"
@@ -15,7 +14,7 @@ class Progress : public DriveWorld
     {
         return rtrcu_load_acquire(static_cast<uint32_t *>(flag)) != 0;
     }
-    /* A queue of so many, of which one is at the limit, with a driver that nobody is: ticks are an hour. */
+    /* A queue of @count callbacks with qmax 1, a tick of an hour, and a driver that counts as running. */
     reader_record *flood(int count)
     {
         config_.tick_us = 3600000000;
@@ -27,8 +26,8 @@ class Progress : public DriveWorld
     }
 };
 
-/* Not by its tick, which is an hour here. */
-TEST_F(Progress, WhoWaitsForItIsWoken)
+/* A tick lasts an hour, so only a wake-up can end the wait. */
+TEST_F(Progress, ProgressWakesTheWaiter)
 {
     config_.tick_us = 3600000000;
     uint32_t flag = 0, id = 0;
@@ -41,34 +40,34 @@ TEST_F(Progress, WhoWaitsForItIsWoken)
     serve_progress(&drive_->serve);
     bool woken = test::eventually([&] { return waiter.is_done(); });
     EXPECT_TRUE(woken);
-    while (!waiter.is_done()) /* ends where the wake-up is missing */
+    while (!waiter.is_done()) /* ends a wait that was not woken */
         plat_futex_wake(&drive_->serve.progress, INT32_MAX);
     EXPECT_EQ(tally_read(&drive_->serve.progress_waiters), 0u);
 }
 
-/* A backlog that stands still is waited for as long as patience goes, and not for a tick, which is an hour here. */
-TEST_F(Progress, ABacklogThatStandsStillIsNotWaitedForATick)
+/* The backlog makes no progress, so the wait ends without success, long before the tick of an hour. */
+TEST_F(Progress, WaitForAStuckBacklogEnds)
 {
     reader_record *record = flood(2);
-    EXPECT_FALSE(serve_wait_below_qmax(&drive_->serve, record));
+    EXPECT_FALSE(serve_wait_below_full(&drive_->serve, record));
     EXPECT_EQ(tally_read(&drive_->serve.progress_waiters), 0u);
 }
 
-/* A section of a task holds the grace period up: only its own thread may end it, which may be the caller. */
-TEST_F(Progress, ABacklogThatOnlyATaskCanReleaseIsNotWaitedFor)
+/* A parked task holds up the grace period, and its section may have to end on the caller's thread. */
+TEST_F(Progress, BacklogHeldUpByATaskIsNotWaitedFor)
 {
     reader_record *record = flood(2);
     rcu_task task = {};
     parked_add_to_thread(world_.craft(1), &task);
-    EXPECT_FALSE(serve_wait_below_qmax(&drive_->serve, record));
+    EXPECT_FALSE(serve_wait_below_full(&drive_->serve, record));
     EXPECT_EQ(cb_->blocked_at_qmax.count, 0u);
     ASSERT_TRUE(parked_remove_from_thread(&task));
-    EXPECT_FALSE(serve_wait_below_qmax(&drive_->serve, record)) << "it stands still";
+    EXPECT_FALSE(serve_wait_below_full(&drive_->serve, record)) << "the backlog makes no progress";
     EXPECT_EQ(cb_->blocked_at_qmax.count, 1u);
 }
 
-/* Ready callbacks need no grace period any more. */
-TEST_F(Progress, ReadyCallbacksAreWaitedForBesideATask)
+/* Ready callbacks need no further grace period. */
+TEST_F(Progress, ReadyCallbacksAreWaitedForDespiteATask)
 {
     reader_record *record = flood(2);
     rcu_task task = {};
@@ -76,7 +75,7 @@ TEST_F(Progress, ReadyCallbacksAreWaitedForBesideATask)
     rtrcu_store_release(&callback_slot(record)->queue.has_ready, 1u);
     test::Worker caller;
     bool below = false;
-    caller.start([&] { below = serve_wait_below_qmax(&drive_->serve, record); });
+    caller.start([&] { below = serve_wait_below_full(&drive_->serve, record); });
     EXPECT_TRUE(
         test::eventually([&] { return tally_acquire(&drive_->serve.progress_waiters) == 1 || caller.is_done(); }));
     EXPECT_FALSE(caller.is_done());
@@ -88,26 +87,26 @@ TEST_F(Progress, ReadyCallbacksAreWaitedForBesideATask)
     ASSERT_TRUE(parked_remove_from_thread(&task));
 }
 
-/* One that has moved is waited for anew, and given up all the same when it stands still. */
-TEST_F(Progress, ABacklogThatMovesOnceIsGivenUpAllTheSame)
+/* Progress restarts the time limit of the wait; without further progress the wait ends. */
+TEST_F(Progress, WaitEndsIfProgressStops)
 {
     reader_record *record = flood(3);
     uint64_t *invoked = &callback_slot(record)->queue.invoked;
     bool below = true;
     test::Worker caller;
-    caller.start([&] { below = serve_wait_below_qmax(&drive_->serve, record); });
+    caller.start([&] { below = serve_wait_below_full(&drive_->serve, record); });
     EXPECT_TRUE(test::eventually([&] { return tally_acquire(&drive_->serve.progress_waiters) == 1; }));
     rtrcu_store_release(invoked, 1);
     serve_progress(&drive_->serve);
     EXPECT_TRUE(test::eventually([&] { return caller.is_done(); }));
-    rtrcu_store_release(invoked, 3); /* ends a wait that has no end */
+    rtrcu_store_release(invoked, 3); /* ends a wait that would otherwise not end */
     caller.wait();
     EXPECT_FALSE(below);
 }
 
-/* Under an owner's policy the caller runs none while it waits, so daemons must know.  A wait may be missed on a busy
- * machine. */
-TEST_F(Progress, WhoWaitsForItsOwnBacklogSaysSo)
+/* An owner that waits for its own backlog runs no callbacks, so the wait is marked for daemons.  On a busy machine the
+ * test may miss a single wait. */
+TEST_F(Progress, WaitForTheOwnBacklogIsMarked)
 {
     reader_record *record = flood(2);
     struct callback_slot *slot = callback_slot(record);
@@ -126,9 +125,9 @@ TEST_F(Progress, WhoWaitsForItsOwnBacklogSaysSo)
     EXPECT_TRUE(said);
 }
 
-/* One that moves again and again is waited for longer than one that stands still: on a busy machine it may seem to
- * stand, not each time. */
-TEST_F(Progress, ABacklogThatMovesIsWaitedForAnew)
+/* The caller waits longer while the backlog makes progress.  On a busy machine the test may be too slow to make
+ * progress, but not each time. */
+TEST_F(Progress, MovingBacklogExtendsTheWait)
 {
     reader_record *record = flood(3);
     uint64_t *invoked = &callback_slot(record)->queue.invoked;
@@ -137,7 +136,7 @@ TEST_F(Progress, ABacklogThatMovesIsWaitedForAnew)
         bool below = false;
         rtrcu_store_release(invoked, 0);
         test::Worker caller;
-        caller.start([&] { below = serve_wait_below_qmax(&drive_->serve, record); });
+        caller.start([&] { below = serve_wait_below_full(&drive_->serve, record); });
         int64_t began_ns = plat_clock_now();
         for (uint64_t move = 0; !caller.is_done() && !waited; move++) {
             rtrcu_store_release(invoked, move & 1);
@@ -152,17 +151,17 @@ TEST_F(Progress, ABacklogThatMovesIsWaitedForAnew)
     EXPECT_TRUE(waited);
 }
 
-TEST_F(Progress, WhereNobodyWaitsNothingIsCounted)
+TEST_F(Progress, NothingIsCountedWithoutWaiters)
 {
     serve_progress(&drive_->serve);
     EXPECT_EQ(drive_->serve.progress, 0u);
 }
 
-/* A callback has unregistered the caller, and another thread has its slot. */
-TEST_F(Progress, ABarrierWhoseCallerHasLeftNamesNoDeadline)
+/* A callback that the barrier runs unregisters the caller, and another thread takes its slot and sets a deadline. */
+TEST_F(Progress, BarrierDoesNotRestoreTheDeadlineOfAnUnregisteredCaller)
 {
     config_.policy = RTRCU_POLICY_INLINE;
-    drive_->work.row = driver_of(RTRCU_DRIVER_SCHED); // the caller runs it
+    drive_->work.row = driver_of(RTRCU_DRIVER_SCHED); // with this driver the caller runs callbacks
     static reader_record *slot;
     slot = rtrcu_self.record = world_.craft(0);
     callback_set_deadline(slot, 5);
@@ -175,13 +174,13 @@ TEST_F(Progress, ABarrierWhoseCallerHasLeftNamesNoDeadline)
     EXPECT_EQ(callback_deadline(slot), 7);
 }
 
-/* A callback that it runs forks: the barrier goes on in the child, and is counted there until its end. */
-TEST_F(Progress, ABarrierThatGoesOnInAChildIsCountedOutThere)
+/* A callback that the barrier runs forks.  The barrier continues in the child, where its count must not wrap. */
+TEST_F(Progress, BarrierThatContinuesInAForkedChildDoesNotWrapItsCount)
 {
     static struct domain_drive *forked;
     static uint32_t counted;
     forked = drive_;
-    drive_->work.row = &driver_sched; /* the caller runs callbacks */
+    drive_->work.row = &driver_sched; /* with this driver the caller runs callbacks */
     reader_record *record = world_.craft(0);
     queue(record, 1, [](rcu_head *) {
         forked->serve.fork.generation++;
@@ -203,8 +202,8 @@ void count_reports(const char *line)
         reported++;
 }
 
-/* The first when it is as old as the setting says, each further one at three times the age. */
-TEST_F(Progress, ABarrierIsReportedAtGrowingAges)
+/* The first report is due at the configured age, each further one at three times the previous age. */
+TEST_F(Progress, BarrierIsReportedAtGrowingAges)
 {
     keep();
     reported = 0;
@@ -223,7 +222,7 @@ TEST_F(Progress, ABarrierIsReportedAtGrowingAges)
     }
     steps.reach(1);
     caller.wait();
-    /* Who said them sleeps until the next. */
+    /* The thread that prints reports sleeps until the next one. */
     struct work_worker *reporter = &drive_->work.worker[WORK_WORKER_REPORT];
     EXPECT_TRUE(
         test::eventually([&] { return test::is_asleep(pid_t(plat_thread_tid(&reporter->thread.plat).number)); }));

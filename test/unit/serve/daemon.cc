@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Daemons: the list of queues, a turn in a thread that is none, and how they are scheduled.
- */
+/* Tests of daemons: their lists of queues, batches in calls of other threads, and scheduling. */
 #include <cstddef>
 #include <cstring>
 #include <pthread.h>
@@ -12,23 +11,23 @@
 namespace
 {
 
-using Krcud = DriveWorld;
+using Daemons = DriveWorld;
 
-/* A daemon whose thread does nothing: what it is given stays on its list. */
+/* Make the daemon of @cpu count as running; it has no thread, so queues stay on its list. */
 struct serve_daemon *still(struct domain_drive *drive, uint32_t cpu)
 {
     drive->serve.daemon[cpu].thread.state = WORK_RUNNING;
     return &drive->serve.daemon[cpu];
 }
 
-TEST_F(Krcud, TakesQueuesInOrderAndTheUrgentOneFirst)
+TEST_F(Daemons, QueuesAreListedInOrderAfterAnUrgentOne)
 {
     struct serve_daemon *daemon = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0), *urgent = world_.craft(0);
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, one, 0, false));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, two, 0, false));
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, urgent, 0, true));
-    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, one, 0, false)) << "it has it";
+    EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, one, 0, false)) << "the queue is listed already";
     EXPECT_EQ(daemon->first, urgent);
     EXPECT_EQ(serve_slot(urgent)->next_ready, one);
     EXPECT_EQ(serve_slot(one)->next_ready, two);
@@ -39,7 +38,7 @@ TEST_F(Krcud, TakesQueuesInOrderAndTheUrgentOneFirst)
         EXPECT_EQ(serve_slot(record)->listed, 1u);
 }
 
-TEST_F(Krcud, AnUrgentQueueAloneIsTheLastToo)
+TEST_F(Daemons, SingleUrgentQueueIsFirstAndLast)
 {
     struct serve_daemon *daemon = still(drive_, 0);
     reader_record *urgent = world_.craft(0), *next = world_.craft(0);
@@ -50,12 +49,12 @@ TEST_F(Krcud, AnUrgentQueueAloneIsTheLastToo)
     EXPECT_EQ(daemon->last, next);
 }
 
-TEST_F(Krcud, IsWokenWhereItSleeps)
+TEST_F(Daemons, IsWokenFromItsSleep)
 {
     struct serve_daemon *daemon = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0);
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, one, 0, false));
-    EXPECT_EQ(daemon->thread.event, 0u) << "it is awake";
+    EXPECT_EQ(daemon->thread.event, 0u) << "the daemon is awake";
     test::Worker sleeper;
     daemon->thread.sleeping = 1;
     sleeper.start([&] {
@@ -67,8 +66,8 @@ TEST_F(Krcud, IsWokenWhereItSleeps)
     EXPECT_EQ(daemon->thread.event, 1u);
 }
 
-/* Where its thread cannot be had, another daemon serves; where there is none the caller does. */
-TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
+/* If the daemon's thread cannot be created, a running daemon gets the queue.  Without one, the enqueue fails. */
+TEST_F(Daemons, AnotherDaemonServesIfOneIsRefused)
 {
     reader_record *record = world_.craft(0);
     drive_->work.refused_ns = plat_clock_now();
@@ -80,8 +79,8 @@ TEST_F(Krcud, AnotherOneServesWhereOneIsRefused)
     EXPECT_EQ(other->first, record);
 }
 
-/* Who has it serves it: no other daemon is made, or asked for. */
-TEST_F(Krcud, WhatOneHasNeedsNoOther)
+/* The queue stays with its daemon, and no other daemon is created or requested. */
+TEST_F(Daemons, ListedQueueIsNotEnqueuedAgain)
 {
     reader_record *record = world_.craft(0);
     struct serve_daemon *other = &drive_->serve.daemon[1];
@@ -93,8 +92,8 @@ TEST_F(Krcud, WhatOneHasNeedsNoOther)
     EXPECT_EQ(drive_->serve.krcud_given.count, 1u);
 }
 
-/* After the last one stands what looks like another that runs, and is inside a callback. */
-TEST_F(Krcud, ThereAreNoMoreThanCpus)
+/* The memory after the last daemon looks like a running daemon inside a callback, and must not be read. */
+TEST_F(Daemons, ThereIsAtMostOnePerCpu)
 {
     struct Two {
         struct domain_drive drive;
@@ -116,7 +115,7 @@ TEST_F(Krcud, ThereAreNoMoreThanCpus)
     EXPECT_FALSE(serve_is_invoking(&two->drive.serve));
 }
 
-TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
+TEST_F(Daemons, DaemonBeingCreatedGetsNoQueue)
 {
     reader_record *record = world_.craft(0);
     ASSERT_TRUE(work_thread_hold(&drive_->serve.daemon[0].thread));
@@ -126,8 +125,8 @@ TEST_F(Krcud, OneThatIsBeingMadeIsGivenNothing)
     EXPECT_EQ(drive_->serve.krcud_given.count, 0u);
 }
 
-/* Its list is never looked at again, so the queue must not count as listed: the next pass gives it anew. */
-TEST_F(Krcud, OneThatEndsMeanwhileIsGivenNothing)
+/* The ended daemon does not read its list again, so the queue must not count as listed. */
+TEST_F(Daemons, DaemonThatEndsMeanwhileGetsNoQueue)
 {
     reader_record *record = world_.craft(0);
     struct serve_daemon *daemon = still(drive_, 0);
@@ -142,19 +141,19 @@ TEST_F(Krcud, OneThatEndsMeanwhileIsGivenNothing)
     EXPECT_EQ(daemon->first, nullptr);
 }
 
-/* Policy krcud asks for all of them, whatever the system said a moment ago. */
-TEST_F(Krcud, AllAreTriedWhereOneWasRefusedJustNow)
+/* Policy krcud needs all daemons, so each creation is attempted, even directly after a refusal. */
+TEST_F(Daemons, StartAllIgnoresAnEarlierRefusal)
 {
     keep();
-    static struct plat_thread_attr attr; /* the daemon's, behind the test too */
+    static struct plat_thread_attr attr; /* static, since the daemon uses it after the test */
     attr = *drive_->work.attr;
     ASSERT_EQ(plat_cpus_parse("0", &attr.cpus), 0);
-    drive_->work.refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    drive_->work.refused_ns = INT64_MAX / 2; /* a refusal that counts as recent throughout the test */
     EXPECT_EQ(serve_daemon_start_all(&drive_->serve, &config_, &attr), 0);
     EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.daemon[0].thread.state), uint32_t{WORK_RUNNING});
 }
 
-TEST_F(Krcud, EachCpuHasItsOwn)
+TEST_F(Daemons, EachCpuHasItsOwnDaemon)
 {
     if (plat_cpus_configured() < 2)
         GTEST_SKIP() << "there is one CPU";
@@ -167,8 +166,8 @@ TEST_F(Krcud, EachCpuHasItsOwn)
         EXPECT_EQ(rtrcu_load_acquire(&drive_->serve.daemon[cpu].thread.state), uint32_t{WORK_RUNNING}) << cpu;
 }
 
-/* Nobody knows where it ran: any CPU of the process will do, and no other. */
-TEST_F(Krcud, AQueueOfAThreadThatIsGoneGoesToACpuOfTheProcess)
+/* The thread's last CPU is unknown, so a CPU of the process is chosen. */
+TEST_F(Daemons, QueueOfAnExitedThreadGoesToACpuOfTheProcess)
 {
     plat_thread_attr attr = *drive_->work.attr;
     ASSERT_EQ(plat_cpus_parse("0", &attr.cpus), 0);
@@ -179,8 +178,8 @@ TEST_F(Krcud, AQueueOfAThreadThatIsGoneGoesToACpuOfTheProcess)
     EXPECT_EQ(serve_cpu_of(&drive_->serve, record), 0u);
 }
 
-/* Whose thread is gone is there for the next one behind its last callback. */
-TEST_F(Krcud, ASlotThatItHasEmptiedIsGivenBack)
+/* The slot of an exited thread is free after its last callback. */
+TEST_F(Daemons, EmptiedSlotIsReleased)
 {
     keep();
     reader_record *record = world_.craft(0);
@@ -192,7 +191,7 @@ TEST_F(Krcud, ASlotThatItHasEmptiedIsGivenBack)
     }));
 }
 
-TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
+TEST_F(Daemons, BatchInACallIsCountedWhileItLasts)
 {
     static struct domain_drive *drive;
     static bool at_work;
@@ -209,19 +208,19 @@ TEST_F(Krcud, ATurnHereIsCountedWhileItLasts)
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     EXPECT_FALSE(serve_is_invoking(&drive_->serve));
     EXPECT_EQ(serve_slot(record)->listed, 0u);
-    EXPECT_EQ(call_budget.spent_ns, 0) << "without a limit nothing is counted";
+    EXPECT_EQ(call_budget.spent_ns, 0) << "an unlimited budget counts no time";
     EXPECT_FALSE(call_budget.left);
 }
 
-TEST_F(Krcud, ATurnOfADaemonIsCountedToo)
+TEST_F(Daemons, BatchOfADaemonIsCounted)
 {
     drive_->serve.daemon[PLAT_CPU_MAX - 1].serving = 1;
-    EXPECT_FALSE(serve_is_invoking(&drive_->serve)) << "it has no thread";
+    EXPECT_FALSE(serve_is_invoking(&drive_->serve)) << "the daemon has no thread";
     drive_->serve.daemon[PLAT_CPU_MAX - 1].thread.state = WORK_RUNNING;
     EXPECT_TRUE(serve_is_invoking(&drive_->serve));
 }
 
-TEST_F(Krcud, AShareOfACallsTimeIsSpent)
+TEST_F(Daemons, CallBudgetIsSpent)
 {
     config_.blimit = 4;
     config_.qhimark = config_.qmax = 1000000;
@@ -231,7 +230,7 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     call_budget.ns = 3600 * INT64_C(1000000000);
     call_budget.spent_ns = 5 * INT64_C(1000000000);
     serve_in_call(&drive_->serve, record, &call_budget);
-    EXPECT_EQ(left(record), 6u) << "as many as a batch may have";
+    EXPECT_EQ(left(record), 6u) << "the batch ended at blimit";
     EXPECT_TRUE(call_budget.left);
     EXPECT_GE(call_budget.spent_ns, 5 * INT64_C(1000000000));
     EXPECT_LT(call_budget.spent_ns, 3000 * INT64_C(1000000000));
@@ -239,8 +238,8 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     call_budget.left = false;
     uint64_t stops = cb_->budget_stops.count;
     serve_in_call(&drive_->serve, record, &call_budget);
-    EXPECT_EQ(left(record), 6u) << "all of it is spent";
-    EXPECT_EQ(call_budget.spent_ns, call_budget.ns) << "and no more";
+    EXPECT_EQ(left(record), 6u) << "the budget is spent";
+    EXPECT_EQ(call_budget.spent_ns, call_budget.ns) << "no further time is counted";
     EXPECT_EQ(cb_->budget_stops.count, stops);
     EXPECT_TRUE(call_budget.left);
     call_budget.spent_ns = 0;
@@ -252,10 +251,10 @@ TEST_F(Krcud, AShareOfACallsTimeIsSpent)
     call_budget.left = true;
     make_ready(record, 1);
     serve_in_call(&drive_->serve, record, &call_budget);
-    EXPECT_TRUE(call_budget.left) << "of another queue";
+    EXPECT_TRUE(call_budget.left) << "callbacks of another queue are left";
 }
 
-TEST_F(Krcud, AShareIsSpentByTheTimeThatACallbackTakes)
+TEST_F(Daemons, CallBudgetIsSpentByCallbackTime)
 {
     constexpr int64_t each_ns = 200000;
     reader_record *record = world_.craft(0);
@@ -274,8 +273,8 @@ TEST_F(Krcud, AShareIsSpentByTheTimeThatACallbackTakes)
     EXPECT_LE(spent, took);
 }
 
-/* A thread's deadline holds for the callbacks of others too. */
-TEST_F(Krcud, AServersOwnDeadlineEndsTheTurn)
+/* The deadline of a thread also applies to callbacks of other threads that it runs. */
+TEST_F(Daemons, InvokersOwnDeadlineEndsTheBatch)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 10);
@@ -289,14 +288,14 @@ TEST_F(Krcud, AServersOwnDeadlineEndsTheTurn)
     EXPECT_EQ(left(record), 10u);
     EXPECT_EQ(cb_->deadline_stops.count, 1u);
     server.run([&] {
-        rtrcu_set_deadline(0); /* none */
+        rtrcu_set_deadline(0); /* no deadline */
         serve_in_call(&drive_->serve, record, &call_budget);
         rcu_unregister_thread();
     });
     EXPECT_EQ(left(record), 0u);
 }
 
-TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
+TEST_F(Daemons, QueueOfADaemonIsNotServedInACall)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
@@ -310,14 +309,14 @@ TEST_F(Krcud, WhatADaemonHasIsNotServedHere)
     serve_slot(record)->listed = 0;
     tally_raise(&drive_->serve.fork.pause.forking);
     serve_in_call(&drive_->serve, record, &call_budget);
-    EXPECT_EQ(left(record), 1u) << "somebody forks";
-    EXPECT_FALSE(call_budget.left) << "it is no work of the caller's";
+    EXPECT_EQ(left(record), 1u) << "a thread forks";
+    EXPECT_FALSE(call_budget.left) << "the callbacks are not left for the caller";
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     (void)tally_lower(&drive_->serve.fork.pause.forking);
 }
 
-/* A daemon was given it behind the first look. */
-TEST_F(Krcud, WhatADaemonIsGivenMeanwhileIsNotServedHere)
+/* The queue is passed to a daemon after the caller has checked it the first time. */
+TEST_F(Daemons, QueueEnqueuedMeanwhileIsNotServedInACall)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
@@ -340,8 +339,8 @@ TEST_F(Krcud, WhatADaemonIsGivenMeanwhileIsNotServedHere)
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
 }
 
-/* Who forks sleeps until those who serve have come between callbacks. */
-TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
+/* A thread that forks sleeps until each invoker is between callbacks. */
+TEST_F(Daemons, ForkingThreadIsWokenAfterTheBatch)
 {
     static struct domain_drive *drive;
     drive = drive_;
@@ -350,15 +349,15 @@ TEST_F(Krcud, WhoForksMeanwhileIsWokenBehindTheTurn)
     call_budget.ns = PLAT_FOREVER;
     make_ready(record, 1);
     serve_in_call(&drive_->serve, record, &call_budget);
-    EXPECT_EQ(drive_->serve.fork.pause.event, 0u) << "nobody forks";
+    EXPECT_EQ(drive_->serve.fork.pause.event, 0u) << "no thread forks";
     make_ready(record, 1, [](rcu_head *) { tally_raise(&drive->serve.fork.pause.forking); });
     serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(drive_->serve.fork.pause.event, 1u);
     tally_reset(&drive_->serve.fork.pause.forking);
 }
 
-/* As in the child of a callback that forks: there nobody serves, and the queue is on no list. */
-TEST_F(Krcud, BehindAForkInsideACallbackNothingIsCountedTwice)
+/* The callback does what the fork handler does in the child. */
+TEST_F(Daemons, ForkInsideACallbackIsCountedOnce)
 {
     static struct domain_drive *drive;
     static reader_record *record;
@@ -372,11 +371,11 @@ TEST_F(Krcud, BehindAForkInsideACallbackNothingIsCountedTwice)
     call_budget.ns = PLAT_FOREVER;
     serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
-    EXPECT_EQ(serve_slot(record)->listed, 1u) << "the child forgets it where it forgets the slot";
+    EXPECT_EQ(serve_slot(record)->listed, 1u) << "the batch of the parent does not unlist the queue";
 }
 
-/* Who leaves while its queue is served keeps its slot until that is over, and no longer. */
-TEST_F(Krcud, WhoLeftMeanwhileLeavesItsSlotBehindTheTurn)
+/* The slot of a thread that exits during a batch of its queue is released when the batch ends. */
+TEST_F(Daemons, SlotOfAnExitingThreadIsReleasedAfterTheBatch)
 {
     static test::World *world;
     static reader_record *record;
@@ -395,8 +394,8 @@ TEST_F(Krcud, WhoLeftMeanwhileLeavesItsSlotBehindTheTurn)
     EXPECT_EQ(world_.craft(0), record);
 }
 
-/* More than one turn has: the daemon goes on by itself. */
-TEST_F(Krcud, RunsALongQueueToItsEnd)
+/* The queue is longer than one batch: the daemon continues without another wake-up. */
+TEST_F(Daemons, RunsALongQueueWithoutFurtherWakeUps)
 {
     keep();
     reader_record *record = world_.craft(0), *other = world_.craft(0);
@@ -416,11 +415,11 @@ TEST_F(Krcud, RunsALongQueueToItsEnd)
     EXPECT_STREQ(drive_->serve.daemon[0].thread.plat.name, "krcud/0");
     make_ready(other, 1);
     EXPECT_TRUE(serve_daemon_enqueue(&drive_->serve, other, 0, false));
-    EXPECT_TRUE(test::eventually([&] { return left(other) == 0; })) << "behind a sleep";
+    EXPECT_TRUE(test::eventually([&] { return left(other) == 0; })) << "the daemon serves again after a sleep";
 }
 
-/* Its turn is over, for whoever forks next. */
-TEST_F(Krcud, OneThatACallbackEndsIsNotAtWork)
+/* A callback ends the daemon's thread; a fork must not wait for its batch. */
+TEST_F(Daemons, DaemonEndedByACallbackIsNotInvoking)
 {
     keep();
     reader_record *record = world_.craft(0);
@@ -436,8 +435,8 @@ TEST_F(Krcud, OneThatACallbackEndsIsNotAtWork)
     EXPECT_EQ(drive_->serve.daemon[0].serving, 0u);
 }
 
-/* One that finds the owner at its queue gives it back, and has the owner tell the driver. */
-TEST_F(Krcud, LeavesAQueueToWhoHasItsClaim)
+/* A daemon that finds the claim held unlists the queue, and the holder notifies the driver at its end. */
+TEST_F(Daemons, LeavesAQueueToTheClaimHolder)
 {
     keep();
     reader_record *record = world_.craft(0);
@@ -458,9 +457,9 @@ TEST_F(Krcud, LeavesAQueueToWhoHasItsClaim)
     EXPECT_TRUE(test::eventually([&] { return left(record) == 0; }));
 }
 
-/* Above others while a backlog is at qmax, as far as it may be; then as the setting says.  A real-time one is above
- * them anyway. */
-TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
+/* While a backlog is at qmax, an ordinary daemon has a better nice value, if that is permitted; afterwards the
+ * configured one. */
+TEST_F(Daemons, FloodRaisesADaemonUntilItIsOver)
 {
     static std::atomic<int> seen;
     static std::atomic<bool> ran;
@@ -471,7 +470,7 @@ TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
     int before = getpriority(PRIO_PROCESS, 0);
     for (bool flood : {false, true, false}) {
         rtrcu_store_release(&drive_->work.flooded_ns,
-                            flood ? INT64_MAX / 2 : INT64_MIN / 2); /* just now, or long ago */
+                            flood ? INT64_MAX / 2 : INT64_MIN / 2); /* a recent flood, or one long ago */
         ran = false;
         make_ready(record, 1, [](rcu_head *) {
             seen = getpriority(PRIO_PROCESS, 0);
@@ -481,7 +480,7 @@ TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
             (void)serve_daemon_enqueue(&drive_->serve, record, 0, false);
             return ran.load();
         }));
-        EXPECT_TRUE(test::eventually([&] { /* its next turn looks anew */
+        EXPECT_TRUE(test::eventually([&] { /* its next batch checks again */
                                            return rtrcu_load_acquire(&serve_slot(record)->listed) == 0 &&
                                                   !serve_is_invoking(&drive_->serve);
         }));
@@ -489,24 +488,24 @@ TEST_F(Krcud, AFloodLiftsADaemonUntilItIsOver)
     }
 }
 
-/* Its thread begins as the setting says, whatever the one before it was lifted to. */
-TEST_F(Krcud, OneThatIsMadeAnewDuringAFloodIsLiftedAgain)
+/* The second thread starts with the configured nice value, and is raised as the first one was. */
+TEST_F(Daemons, DaemonRecreatedDuringAFloodIsRaised)
 {
     static std::atomic<int> seen;
     static std::atomic<bool> may_end;
     bool may_lift = false;
     std::thread([&] { may_lift = plat_sched_set(0, WORK_LIFTED_NICE) == 0; }).join();
     if (!may_lift)
-        GTEST_SKIP() << "no thread may be lifted here";
+        GTEST_SKIP() << "a better nice value is not permitted";
     keep();
-    rtrcu_store_release(&drive_->work.flooded_ns, INT64_MAX / 2); /* just now */
+    rtrcu_store_release(&drive_->work.flooded_ns, INT64_MAX / 2); /* a recent flood */
     reader_record *record = world_.craft(0);
     for (const char *which : {"the first", "the second"}) {
         seen = 100;
         may_end = false;
         make_ready(record, 1, [](rcu_head *) {
             seen = getpriority(PRIO_PROCESS, 0);
-            may_end.wait(false); /* nobody asks for another thread any more */
+            may_end.wait(false); /* keeps the daemon alive until the test has read `seen` */
             pthread_exit(nullptr);
         });
         EXPECT_TRUE(test::eventually([&] {
@@ -521,8 +520,8 @@ TEST_F(Krcud, OneThatIsMadeAnewDuringAFloodIsLiftedAgain)
     }
 }
 
-/* What a real-time one would be lifted to is beneath it. */
-TEST_F(Krcud, AFloodLeavesARealTimeDaemonWhereItIs)
+/* Any nice value is below a real-time priority. */
+TEST_F(Daemons, FloodDoesNotChangeARealTimeDaemon)
 {
     static std::atomic<int> seen;
     if (!real_time_allowed())
@@ -549,8 +548,8 @@ class Nice : public DriveWorld, public testing::WithParamInterface<int>
 {
 };
 
-/* The setting counts from where the process began. */
-TEST_P(Nice, OfADaemonIsThatOfTheSetting)
+/* The setting is relative to the nice value with which the process began. */
+TEST_P(Nice, NiceValueOfADaemonIsTheSetting)
 {
     static std::atomic<int> seen;
     keep();
@@ -558,7 +557,7 @@ TEST_P(Nice, OfADaemonIsThatOfTheSetting)
     seen = -100;
     int wanted = getpriority(PRIO_PROCESS, 0) + GetParam();
     if (wanted > 19)
-        GTEST_SKIP() << "this process is nice itself";
+        GTEST_SKIP() << "the nice value of this process is too high";
     reader_record *record = world_.craft(0);
     make_ready(record, 1, [](rcu_head *) { seen = getpriority(PRIO_PROCESS, 0); });
     EXPECT_TRUE(test::eventually([&] {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Dispatching: whom a pass looks at, and what it lets alone.
- */
+/* Tests of dispatching, and of a driver's creation, sleep and steps. */
 #include <array>
 #include <csignal>
 #include <pthread.h>
@@ -10,13 +9,14 @@
 
 #include "../../support/capture.h"
 #include "../../support/driving.h"
+#include "../../support/variant.h"
 
 namespace
 {
 
 using Dispatch = DriveWorld;
 
-TEST_F(Dispatch, ALeafWithoutCallbacksIsNotLocked)
+TEST_F(Dispatch, LeafWithoutCallbacksIsNotLocked)
 {
     reader_record *busy = world_.craft(0);
     world_.fill_last_leaf();
@@ -33,15 +33,15 @@ TEST_F(Dispatch, ALeafWithoutCallbacksIsNotLocked)
     EXPECT_FALSE(ready);
 }
 
-TEST_F(Dispatch, FindsWhatWaitsAndWhatIsReady)
+TEST_F(Dispatch, FindsWaitingAndReadyCallbacks)
 {
     reader_record *record = world_.craft(0);
     queue_and_collect(record);
-    EXPECT_FALSE(serve_dispatch(&drive_->serve)) << "its grace period is not over";
+    EXPECT_FALSE(serve_dispatch(&drive_->serve)) << "the grace period is not over";
     grace_period();
     EXPECT_TRUE(serve_dispatch(&drive_->serve));
     EXPECT_TRUE(callback_has_ready(record));
-    EXPECT_TRUE(serve_dispatch(&drive_->serve)) << "as long as it is not run";
+    EXPECT_TRUE(serve_dispatch(&drive_->serve)) << "the callback has not run";
     callback_budget budget = {};
     budget.count_max = 10;
     budget.may_wait = true;
@@ -49,8 +49,8 @@ TEST_F(Dispatch, FindsWhatWaitsAndWhatIsReady)
     EXPECT_FALSE(serve_dispatch(&drive_->serve));
 }
 
-/* The driver's thread is ended by a callback, and cannot be had again: each owner's next call tries it. */
-TEST_F(Dispatch, AnOwnerLooksAgainWhereTheDriverIsGone)
+/* The driver's thread ends and cannot be created again, so the next call of each owner retries. */
+TEST_F(Dispatch, OwnersNextCallRetriesARefusedDriver)
 {
     static const work_driver ends = {.name = "ends",
                                      .body =
@@ -72,8 +72,8 @@ TEST_F(Dispatch, AnOwnerLooksAgainWhereTheDriverIsGone)
     EXPECT_EQ(rtrcu_load_acquire(&drive_->work.thread.state), static_cast<uint32_t>(WORK_NONE));
 }
 
-/* One that can be had again is; nobody has to look for it. */
-TEST_F(Dispatch, ADriverThatIsGoneIsMadeAgain)
+/* A driver's thread that exits is created again, without a call of another thread. */
+TEST_F(Dispatch, ExitedDriverIsRecreated)
 {
     static std::atomic<int> begun;
     static const work_driver ends = {.name = "ends once",
@@ -96,8 +96,8 @@ TEST_F(Dispatch, ADriverThatIsGoneIsMadeAgain)
     EXPECT_EQ(callback_slot(record)->queue.check_at, 5u);
 }
 
-/* In a fork's child its first thread makes the driver, a deadline thread too; no other deadline thread does. */
-TEST_F(Dispatch, ADeadlineThreadMakesNoDriverButTheFirstOfAChild)
+/* A deadline thread creates no driver, except the first thread of a fork's child. */
+TEST_F(Dispatch, DeadlineThreadCreatesOnlyAChildsFirstDriver)
 {
     keep();
     test::Worker thread;
@@ -115,23 +115,23 @@ TEST_F(Dispatch, ADeadlineThreadMakesNoDriverButTheFirstOfAChild)
     });
 }
 
-TEST_F(Dispatch, SomethingNewIsWhatIsUrgentNeededOrQueued)
+TEST_F(Dispatch, UrgentNeededOrQueuedWorkIsNew)
 {
     EXPECT_FALSE(driver_anything_new(&drive_->driver));
     drive_->work.urgent = 1;
     EXPECT_TRUE(driver_anything_new(&drive_->driver));
-    driver_sleep_pacing(&drive_->driver, drive_->work.thread.event, PLAT_FOREVER); /* does not */
+    driver_sleep_pacing(&drive_->driver, drive_->work.thread.event, PLAT_FOREVER); /* does not sleep */
     drive_->work.urgent = 0;
     queue(world_.craft(0), 1);
     EXPECT_TRUE(driver_anything_new(&drive_->driver));
     ASSERT_TRUE(callback_collect(cb_));
-    EXPECT_TRUE(driver_anything_new(&drive_->driver)) << "its grace period is needed";
+    EXPECT_TRUE(driver_anything_new(&drive_->driver)) << "a grace period is needed";
     grace_period();
     EXPECT_FALSE(driver_anything_new(&drive_->driver));
     EXPECT_EQ(drive_->work.thread.sleeping, static_cast<uint32_t>(WORK_AWAKE));
 }
 
-TEST_F(Dispatch, ADriverThatRunsIsNotWaitedFor)
+TEST_F(Dispatch, StartOfARunningDriverReturnsImmediately)
 {
     config_.tick_us = 60000000;
     drive_->work.refused_ns = plat_clock_now();
@@ -141,8 +141,8 @@ TEST_F(Dispatch, ADriverThatRunsIsNotWaitedFor)
     EXPECT_EQ(work_driver_start_surely(&drive_->work), 0);
 }
 
-/* Whoever spins may keep its maker from the CPU. */
-TEST_F(Dispatch, ADriverThatAnotherMakesIsSleptFor)
+/* A waiter that spins could preempt the thread that creates the driver. */
+TEST_F(Dispatch, WaiterSleepsWhileADriverIsCreated)
 {
     config_.tick_us = 60000000;
     drive_->work.thread.state = WORK_STARTING;
@@ -162,7 +162,7 @@ TEST_F(Dispatch, ADriverThatAnotherMakesIsSleptFor)
     drive_->work.thread.state = WORK_NONE;
 }
 
-TEST_F(Dispatch, AQuiescentStateInsideACallbackDoesNothing)
+TEST_F(Dispatch, QuiescentStateInsideACallbackDoesNoDriverWork)
 {
     work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
     struct serve_call_budget call_budget = {};
@@ -177,8 +177,8 @@ TEST_F(Dispatch, AQuiescentStateInsideACallbackDoesNothing)
     });
 }
 
-/* What waits for its owner is looked at once a tick. */
-TEST_F(Dispatch, TheTickIsSleptOut)
+/* The driver polls callbacks that wait for their owner once per tick. */
+TEST_F(Dispatch, DriverSleepsTheWholeTick)
 {
     keep();
     config_.tick_us = 3600000000;
@@ -193,8 +193,8 @@ TEST_F(Dispatch, TheTickIsSleptOut)
     EXPECT_EQ(rtrcu_load_acquire(&drive_->driver.passes.count), 2u) << "the first begins the tick";
 }
 
-/* Grace periods that only callbacks wait for begin once a tick: a wake-up alone does not begin the next. */
-TEST_F(Dispatch, ThePauseBetweenGracePeriodsIsSleptOut)
+/* Grace periods that only callbacks need begin once per tick, even if the driver is woken earlier. */
+TEST_F(Dispatch, EarlyWakeUpBeginsNoGracePeriod)
 {
     keep();
     config_.tick_us = 3600000000;
@@ -217,18 +217,17 @@ TEST_F(Dispatch, ThePauseBetweenGracePeriodsIsSleptOut)
     EXPECT_EQ(gp_seq(world_.gp(), GP_NORMAL), before);
 }
 
-/* Who leaves asks those who pass quiescent states to go on, if something is left. */
-TEST_F(Dispatch, WithoutAThreadTheDutyIsPassedOn)
+/* With driver sched, a thread that exits sets the flags of online threads, which continue the remaining work. */
+TEST_F(Dispatch, ExitingThreadPassesWorkToOnlineThreads)
 {
     work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
     reader_record *online = world_.craft(RTRCU_QSBR_ONLINE), *offline = world_.craft(0), *inside = world_.craft(1);
     auto words = [&] {
-        return std::array{rtrcu_load_relaxed(&online->self->word), rtrcu_load_relaxed(&offline->self->word),
-                          rtrcu_load_relaxed(&inside->self->word)};
+        return std::array{rtrcu_word_of(online->self), rtrcu_word_of(offline->self), rtrcu_word_of(inside->self)};
     };
     const auto before = words();
     work_driver_leave(&drive_->work);
-    EXPECT_EQ(words(), before) << "nothing is left";
+    EXPECT_EQ(words(), before) << "no work is left";
     (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
     work_driver_leave(&drive_->work);
     EXPECT_NE(words()[0], before[0]);
@@ -236,8 +235,8 @@ TEST_F(Dispatch, WithoutAThreadTheDutyIsPassedOn)
     EXPECT_EQ(words()[2], before[2]);
 }
 
-/* The booster asks for the thread that it needs until there is one: whoever was making it may have been refused. */
-TEST(Boosting, AsksAgainForItsNudger)
+/* The nudger's creation may be refused, so the booster requests it each time until it exists. */
+TEST(Boosting, RequestIsRepeatedForTheNudger)
 {
     struct domain_drive *drive = &rtrcu_domain.drive;
     struct work_thread *nudger = &drive->work.worker[WORK_WORKER_NUDGE].thread;
@@ -246,7 +245,7 @@ TEST(Boosting, AsksAgainForItsNudger)
     if (allowed != 0)
         GTEST_SKIP() << "real-time scheduling is refused";
     if (!work_thread_hold(nudger))
-        GTEST_SKIP() << "it has been made, in an earlier turn of this program";
+        GTEST_SKIP() << "the nudger was created in an earlier repetition";
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
     test::GpStepper stepper(drive->turn.gp, GP_NORMAL);
@@ -266,7 +265,7 @@ TEST(Boosting, AsksAgainForItsNudger)
     stepper.end(plat_clock_now());
 }
 
-/* The slow path asks for a driver; one that has no thread is there at once. */
+/* Runs in a child process: one call_rcu() with driver sched, which needs no thread. */
 void call_with_driver_sched()
 {
     static rcu_head head;
@@ -277,19 +276,22 @@ void call_with_driver_sched()
     bool configured = rtrcu_configure(&config) == 0;
     call_rcu(&head, [](rcu_head *) {});
     bool runs = work_thread_runs(&rtrcu_domain.drive.work.thread);
-    bool need_not_look = callback_slot(reader_self())->queue.check_at > 2; /* at the next call */
+    /* whether the next call may skip the slow path */
+    bool need_not_look = callback_slot(reader_self())->queue.check_at > 2;
     rcu_barrier();
     exit(configured && runs && need_not_look ? 0 : 1);
 }
 
-/* In a process of its own, whose driver may still be chosen. */
-TEST(SchedDeathTest, LeavesTheFastPathOfCallbacksAlone)
+/* The test needs a process in which the driver can still be chosen. */
+TEST(SchedDeathTest, FirstCallRcuEnablesTheFastPath)
 {
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator cannot execute this program again";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(call_with_driver_sched(), testing::ExitedWithCode(0), "");
 }
 
-/* Whoever has a crank may be between a fence and what it is for: readers' fences change with both held. */
+/* The holder of a gp lock may be between a fence and its scan, so readers' fences change only with both locks held. */
 void change_fences_beside(gp_kind kind)
 {
     rtrcu_config config;
@@ -312,27 +314,29 @@ void change_fences_beside(gp_kind kind)
     exit(full && waits && stays && configured ? 0 : 1);
 }
 
-TEST(FencesDeathTest, ChangeUnderBothCranks)
+TEST(FencesDeathTest, ChangeOnlyUnderBothGpLocks)
 {
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator cannot execute this program again";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(change_fences_beside(GP_NORMAL), testing::ExitedWithCode(0), "");
     EXPECT_EXIT(change_fences_beside(GP_EXPEDITED), testing::ExitedWithCode(0), "");
 }
 
-/* ---- what a deadline thread does for others, in a process of its own ---- */
+/* ---- deadline threads, each in a process of its own ---- */
 
-/* Nobody makes the driver's thread, so that nobody else is at work. */
+/* Configures @policy.  The driver's thread is held, so that no other thread runs. */
 bool configured_for_owners(int32_t policy)
 {
     rtrcu_config config;
     rtrcu_config_get(&config);
     config.policy = policy;
     config.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
-    config.bhlimit = 1; /* of two */
+    config.bhlimit = 1; /* of two ready callbacks */
     return work_thread_hold(&rtrcu_domain.drive.work.thread) && rtrcu_configure(&config) == 0;
 }
 
-/* It runs what its policy lets it of two callbacks that are ready.  Does @number stay as it is? */
+/* A deadline thread runs as many of two ready callbacks as its policy allows.  Returns whether @number is unchanged. */
 template <typename Number> bool stays_in_a_deadline_threads_call(Number number)
 {
     static rcu_head heads[2];
@@ -364,9 +368,11 @@ void tell_who_waits()
     exit(configured && stays_in_a_deadline_threads_call(told) ? 0 : 1);
 }
 
-/* It would be a system call; who waits for its callbacks looks once a tick. */
-TEST(DeadlineDeathTest, ItsCallbacksReturnAndItTellsNobody)
+/* A wake-up would be a system call; threads that wait for the callbacks poll once per tick. */
+TEST(DeadlineDeathTest, CallbacksReturnWithoutAWakeUp)
 {
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator cannot execute this program again";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(tell_who_waits(), testing::ExitedWithCode(0), "");
 }
@@ -378,26 +384,28 @@ void use_up_the_quota()
     exit(configured && stays_in_a_deadline_threads_call(given) ? 0 : 1);
 }
 
-/* It would make the daemon's thread, wait for its lock or wake it: the driver's next tick does. */
-TEST(DeadlineDeathTest, ItsQuotaIsUsedUpAndItGivesTheRestToNoDaemon)
+/* Waking the daemon may need its creation, its lock and a system call, so the driver does it instead. */
+TEST(DeadlineDeathTest, UsedUpQuotaWakesNoDaemon)
 {
+    if (TEST_EMULATED)
+        GTEST_SKIP() << "the emulator cannot execute this program again";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(use_up_the_quota(), testing::ExitedWithCode(0), "");
 }
 
-/* Who watched the last grace period may be gone: the next one has a watcher of its own, or nobody looks once a tick. */
-TEST_F(Dispatch, AGracePeriodBeginsWithoutAWatcher)
+/* The poller of the previous grace period may have exited, so a new grace period has none until a thread takes over. */
+TEST_F(Dispatch, GracePeriodBeginsWithoutAPoller)
 {
     for (int kind = 0; kind < GP_KINDS; kind++) {
         drive_->turn.gp_state[kind].poller = {77};
         (void)gp_request(world_.gp(), gp_kind(kind), gp_snap(world_.gp(), gp_kind(kind)));
-        EXPECT_TRUE(turn_step(turn_gp_state(&drive_->turn, gp_kind(kind)))) << "nobody reads";
+        EXPECT_TRUE(turn_step(turn_gp_state(&drive_->turn, gp_kind(kind)))) << "no thread reads";
         EXPECT_EQ(drive_->turn.gp_state[kind].poller.number, 0u);
     }
 }
 
-/* It gives its deadline up, lest what it runs itself stops at it for ever. */
-TEST(Barrier, GivesTheCallerItsDeadlineBack)
+/* rcu_barrier() suspends the caller's deadline, which would stop the callbacks that it runs. */
+TEST(Barrier, RestoresTheCallersDeadline)
 {
     std::thread([] {
         ASSERT_EQ(rtrcu_register_thread(0), 0);
@@ -408,25 +416,24 @@ TEST(Barrier, GivesTheCallerItsDeadlineBack)
     }).join();
 }
 
-/* A daemon of the parent had a slot when its last callback had let it go: it is on no list of the child, for whoever
- * takes it next. */
-TEST_F(Dispatch, AForksChildHasNoQueueOnADaemonsList)
+/* The queue of an exited thread was on the list of a daemon.  In the child it is on none, so its slot is free. */
+TEST_F(Dispatch, ForksChildHasNoListedQueue)
 {
     reader_record *record = world_.craft(0);
     serve_slot(record)->listed = 1;
     serve_slot(record)->next_ready = record;
     turn_slot(record)->booster = 77;
     world_.withdraw(record);
-    EXPECT_NE(world_.craft(0), record) << "a daemon has it";
+    EXPECT_NE(world_.craft(0), record) << "the queue is on a daemon's list";
     after_fork_child(PLAT_NOBODY);
     EXPECT_EQ(serve_slot(record)->listed, 0u);
     EXPECT_EQ(serve_slot(record)->next_ready, nullptr);
-    EXPECT_EQ(turn_slot(record)->booster, 0u) << "who boosted is not there";
+    EXPECT_EQ(turn_slot(record)->booster, 0u) << "the booster does not exist in the child";
     EXPECT_EQ(world_.craft(0), record);
 }
 
-/* A handler that interrupted the library makes no thread: the interrupted call may hold what that needs. */
-TEST_F(Dispatch, NestedCallMakesNoDriver)
+/* A handler that interrupts a call of the library creates no thread, since the call may hold a lock that this needs. */
+TEST_F(Dispatch, NestedCallCreatesNoDriver)
 {
     keep();
     call_begin();

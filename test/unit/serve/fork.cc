@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork handlers of this room, and what invokers do meanwhile.  No test forks: the handlers are called.
- */
+/* Tests of the fork handlers of serve/, and of invokers during a fork.  The tests call the handlers, not fork(). */
 #include <pthread.h>
 
 #include "../../support/capture.h"
@@ -9,9 +8,9 @@
 namespace
 {
 
-using ForkTurn = DriveWorld;
+using ServeFork = DriveWorld;
 
-/* Another thread that forks. */
+/* A thread that runs the fork handlers. */
 class Forker
 {
     struct domain_drive *drive_;
@@ -36,9 +35,8 @@ class Forker
     }
 };
 
-/* Threads that fork all the time do not keep callbacks from running: after fork_wait_us one batch runs, while a thread
- * forks, and then the next hold-off begins. */
-TEST_F(ForkTurn, HeldOffInvokerRunsOneBatchAfterForkWait)
+/* While threads fork, invokers are held off, but for fork_wait_us at most: then one batch runs. */
+TEST_F(ServeFork, HeldOffInvokerRunsOneBatchAfterForkWait)
 {
     constexpr uint64_t batch = 64;
     reader_record *record = world_.craft(0);
@@ -52,27 +50,27 @@ TEST_F(ForkTurn, HeldOffInvokerRunsOneBatchAfterForkWait)
     serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), batch);
     serve_in_call(&drive_->serve, record, &call_budget);
-    EXPECT_EQ(left(record), batch) << "held off again";
+    EXPECT_EQ(left(record), batch) << "the invoker is held off again";
     (void)tally_lower(&drive_->serve.fork.pause.forking);
     serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 0u);
     EXPECT_EQ(drive_->serve.aside.held_off_ns, 0);
 }
 
-TEST_F(ForkTurn, HeldOffDaemonRunsWhileThreadsFork)
+TEST_F(ServeFork, HeldOffDaemonRunsWhileThreadsFork)
 {
     config_.fork_wait_us = 1000;
     keep();
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    tally_raise(&drive_->serve.fork.pause.forking); /* and is never lowered */
+    tally_raise(&drive_->serve.fork.pause.forking); /* not lowered in this test */
     EXPECT_TRUE(test::eventually([&] {
         (void)serve_daemon_enqueue(&drive_->serve, record, 0, false);
         return left(record) == 0;
     }));
 }
 
-TEST_F(ForkTurn, DaemonWithoutWorkIsNotHeldOff)
+TEST_F(ServeFork, DaemonWithoutWorkIsNotHeldOff)
 {
     keep();
     reader_record *record = world_.craft(0);
@@ -80,18 +78,18 @@ TEST_F(ForkTurn, DaemonWithoutWorkIsNotHeldOff)
     EXPECT_TRUE(
         test::eventually([&] { return serve_daemon_enqueue(&drive_->serve, record, 0, false) && left(record) == 0; }));
     EXPECT_TRUE(test::eventually([&] { return work_thread_sleeps(&drive_->serve.daemon[0].thread) == WORK_ASLEEP; }))
-        << "the record may be on its list once more, without callbacks";
+        << "the queue may be on the list once more, without callbacks";
     tally_raise(&drive_->serve.fork.pause.forking);
     work_thread_wake(&drive_->serve.daemon[0].thread);
     EXPECT_TRUE(test::eventually([&] { return work_thread_sleeps(&drive_->serve.daemon[0].thread) == WORK_ASLEEP; }));
-    lock_acquire(&drive_->serve.daemon[0].lock); /* it may look again */
+    lock_acquire(&drive_->serve.daemon[0].lock); /* the daemon may check again */
     EXPECT_EQ(drive_->serve.daemon[0].held_off_ns, 0);
     lock_release(&drive_->serve.daemon[0].lock);
     (void)tally_lower(&drive_->serve.fork.pause.forking);
 }
 
-/* A callback that does not return is counted each time, and said once. */
-TEST_F(ForkTurn, WhoIsGivenUpIsSaidOnce)
+/* Each fork that gives up waiting for a callback is counted; the first is reported. */
+TEST_F(ServeFork, GivenUpCallbackIsReportedOnce)
 {
     config_.fork_wait_us = 1000;
     drive_->serve.aside.serving = 1;
@@ -105,8 +103,8 @@ TEST_F(ForkTurn, WhoIsGivenUpIsSaidOnce)
     drive_->serve.aside.serving = 0;
 }
 
-/* However long the C library takes, only callbacks stay where they are. */
-TEST_F(ForkTurn, NoReaderAndNoGracePeriodWaitsForAFork)
+/* During a fork readers and grace periods continue. */
+TEST_F(ServeFork, ReadersAndGracePeriodsContinueDuringAFork)
 {
     struct rcu_task task = {};
     reader_record *record = world_.craft(0);
@@ -119,7 +117,7 @@ TEST_F(ForkTurn, NoReaderAndNoGracePeriodWaitsForAFork)
         parked_add_to_thread(record, &task);
         test::GpStepper stepper(world_.gp());
         EXPECT_TRUE(stepper.begin_and_scan());
-        EXPECT_EQ(slot->count, 0u) << "promoted";
+        EXPECT_EQ(slot->count, 0u) << "the task was promoted";
         reader_lock(record->leaf);
         (void)gp_unpark(world_.gp(), record->leaf, &task);
         reader_unlock(record->leaf);
@@ -131,7 +129,7 @@ TEST_F(ForkTurn, NoReaderAndNoGracePeriodWaitsForAFork)
     other.wait();
 }
 
-TEST_F(ForkTurn, NobodyMovesCallbacksBesideAFork)
+TEST_F(ServeFork, NoThreadMovesCallbacksDuringAFork)
 {
     reader_record *record = world_.craft(0);
     queue(record, 1);
@@ -152,8 +150,8 @@ TEST_F(ForkTurn, NobodyMovesCallbacksBesideAFork)
     EXPECT_TRUE(cbqueue_is_waiting(&callback_slot(record)->queue));
 }
 
-/* A fork inside a callback, and a deadline thread's, wait for no callback. */
-TEST_F(ForkTurn, CallbacksAndDeadlineThreadsForkWithoutWaiting)
+/* A fork inside a callback, and a fork by a deadline thread, wait for no callback. */
+TEST_F(ServeFork, CallbacksAndDeadlineThreadsForkWithoutWaiting)
 {
     config_.fork_wait_us = 60000000;
     drive_->serve.aside.serving = 1;
@@ -168,7 +166,7 @@ TEST_F(ForkTurn, CallbacksAndDeadlineThreadsForkWithoutWaiting)
     drive_->serve.aside.serving = 0;
 }
 
-TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
+TEST_F(ServeFork, ChildHasNoDaemonsAndNoListedQueues)
 {
     reader_record *record = world_.craft(0);
     const uint32_t cpus[] = {0, 1, PLAT_CPU_MAX - 1};
@@ -196,14 +194,14 @@ TEST_F(ForkTurn, AChildHasNoDaemonsAndNothingForThem)
     }
     EXPECT_EQ(drive_->work.threads, 0u);
     EXPECT_EQ(drive_->work.urgent | tally_read(&drive_->serve.progress_waiters), 0u);
-    EXPECT_EQ(drive_->work.refused_ns, 0) << "what the parent was refused";
+    EXPECT_EQ(drive_->work.refused_ns, 0) << "a refusal in the parent does not count";
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     EXPECT_EQ(drive_->serve.aside.held_off_ns, 0);
     EXPECT_EQ(tally_read(&drive_->serve.fork.pause.forking), 0u);
 }
 
-/* One thread boosts at a time: if it were one that the child does not have, nobody would ever. */
-TEST_F(ForkTurn, InAChildNobodyBoosts)
+/* One thread boosts at a time; the child clears the booster, which may not exist there. */
+TEST_F(ServeFork, NoThreadBoostsInAChild)
 {
     static const uint32_t cpu = 0;
     drive_->turn.boosting = {{77}, 9, 1000, 0, &cpu};
@@ -214,8 +212,8 @@ TEST_F(ForkTurn, InAChildNobodyBoosts)
     EXPECT_EQ(drive_->turn.boosting.cpu_at, nullptr);
 }
 
-/* In the child of a callback another daemon has the queue by then: it would be given again while it is on a list. */
-TEST_F(ForkTurn, ADaemonThatEndsBehindOneLeavesItsQueueToAnother)
+/* The daemon's callback forks, and in the child another daemon has the queue: it must not be listed a second time. */
+TEST_F(ServeFork, DaemonEndingAfterAForkLeavesItsQueueToAnother)
 {
     keep();
     static struct domain_drive *drive;
@@ -224,11 +222,12 @@ TEST_F(ForkTurn, ADaemonThatEndsBehindOneLeavesItsQueueToAnother)
     drive = drive_;
     record = world_.craft(0);
     began = may_end = false;
-    drive_->serve.daemon[1].thread.state = WORK_RUNNING; /* it does nothing: the queue stays on its list */
+    /* the other daemon does nothing, so the queue stays on its list */
+    drive_->serve.daemon[1].thread.state = WORK_RUNNING;
     make_ready(record, 1, [](rcu_head *) {
         began = true;
         may_end.wait(false);
-        drive->serve.fork.generation++; /* as in the child, which gives the queue anew */
+        drive->serve.fork.generation++; /* as in the child, which passes the queue to another daemon */
         drive->serve.daemon[0].serving = 0;
         *serve_slot(record) = {};
         EXPECT_TRUE(serve_daemon_enqueue(&drive->serve, record, 1, false));
@@ -236,18 +235,18 @@ TEST_F(ForkTurn, ADaemonThatEndsBehindOneLeavesItsQueueToAnother)
     });
     give_until_the_daemon_ends(record, began, may_end);
     EXPECT_EQ(drive_->serve.daemon[1].first, record);
-    EXPECT_EQ(serve_slot(record)->listed, 1u) << "it is on that list still";
+    EXPECT_EQ(serve_slot(record)->listed, 1u) << "the queue is still listed";
     EXPECT_EQ(drive_->serve.daemon[0].serving, 0u);
 }
 
-/* The same of a turn in a thread that is no daemon. */
-TEST_F(ForkTurn, ATurnAsideThatEndsBehindOneLeavesItsQueueToAnother)
+/* As above, for a batch in a call of another thread. */
+TEST_F(ServeFork, EndOfBatchInCallBeforeForkDoesNotUnlistTheQueue)
 {
     static struct domain_drive *drive;
     static reader_record *record;
     drive = drive_;
     record = world_.craft(0);
-    drive_->serve.daemon[1].thread.state = WORK_RUNNING; /* it does nothing: the queue stays on its list */
+    drive_->serve.daemon[1].thread.state = WORK_RUNNING; /* the daemon does nothing, so the queue stays on its list */
     make_ready(record, 1, [](rcu_head *) {
         drive->serve.fork.generation++;
         drive->serve.aside.serving = 0;
@@ -259,7 +258,7 @@ TEST_F(ForkTurn, ATurnAsideThatEndsBehindOneLeavesItsQueueToAnother)
     serve_in_call(&drive_->serve, record, &call_budget);
     EXPECT_EQ(left(record), 0u);
     EXPECT_EQ(drive_->serve.daemon[1].first, record);
-    EXPECT_EQ(serve_slot(record)->listed, 1u) << "it is on that list still";
+    EXPECT_EQ(serve_slot(record)->listed, 1u) << "the queue is still listed";
     EXPECT_EQ(drive_->serve.aside.serving, 0u);
     drive_->serve.daemon[1].thread.state = WORK_NONE;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Boosting readers that a test makes of threads that sleep: who is boosted, and what is counted.
- */
+/* Tests of boosting; the readers are sleeping threads of the test. */
 #include <linux/futex.h>
 #include <sched.h>
 #include <thread>
@@ -12,13 +11,13 @@
 namespace
 {
 
-int fences_answered; /* that were answered since the last boost began */
+int fences_answered; /* heavy fences answered since the last boost began */
 
 class Boost : public BoostWorld
 {
   protected:
-    /* A caller boosts once, where its reader stands still at both looks; @answer is its heavy fence.  False: no call
-     * can be trapped here. */
+    /* A caller boosts once, with @answer in place of membarrier().  Returns false if system calls cannot be
+     * trapped here. */
     bool boost_with_fences(long (*answer)())
     {
         bool trapped = true;
@@ -37,7 +36,7 @@ class Boost : public BoostWorld
     }
 };
 
-TEST_F(Boost, IsCountedAsLongAsItLasts)
+TEST_F(Boost, TimeOfABoostIsCounted)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
@@ -49,15 +48,15 @@ TEST_F(Boost, IsCountedAsLongAsItLasts)
               rtrcu_load_acquire(&drive_->turn.boost_ns.count));
     EXPECT_GT(drive_->turn.boost_ns_max, 0u);
     EXPECT_LE(drive_->turn.boost_ns_max, drive_->turn.boost_ns.count);
-    EXPECT_EQ(drive_->turn.boost_refused.count, 0u) << "a slice that ends is no refusal";
+    EXPECT_EQ(drive_->turn.boost_refused.count, 0u) << "the end of a slice does not count as a refusal";
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&nudger_->wanted) == 0; }));
 }
 
-/* Who waits for a running reader's word spins in the kernel for as long as that runs. */
-TEST_F(Boost, NotOfWhoRuns)
+/* A thread that waits for a running reader's word spins in the kernel as long as the reader runs. */
+TEST_F(Boost, RunningReaderIsNotBoosted)
 {
     if (std::thread::hardware_concurrency() < 2)
-        GTEST_SKIP() << "who runs all the time needs a CPU of its own";
+        GTEST_SKIP() << "a reader that always runs needs a CPU of its own";
     std::atomic<reader_record *> running{nullptr};
     std::atomic<bool> stop{false};
     int64_t paused_ns = 0;
@@ -67,7 +66,7 @@ TEST_F(Boost, NotOfWhoRuns)
         auto not_run_ns = [self] { return plat_clock_now() - plat_clock_of_thread(self); };
         int64_t before = not_run_ns();
         running = world_.craft(1);
-        bool last = false; /* it may have stood before it saw that it shall stop */
+        bool last = false; /* the thread measures once more after the request to stop */
         for (int64_t now; !last; before = now) {
             last = stop;
             now = not_run_ns();
@@ -83,14 +82,30 @@ TEST_F(Boost, NotOfWhoRuns)
     stop = true;
     runner.join();
     end(GP_NORMAL, {running, asleep});
-    if (paused_ns > 50000) /* by the kernel's bound on real-time threads, or by who shares the machine */
-        GTEST_SKIP() << "it did not run all the time, but stood for " << paused_ns << " ns";
+    if (paused_ns > 50000) /* the kernel throttled or preempted the reader */
+        GTEST_SKIP() << "the reader was off the CPU for " << paused_ns << " ns";
     EXPECT_EQ(boosted_gp, 0u);
     EXPECT_EQ(boosted_ns, 0);
 }
 
-/* What it needs is daemons, not time; an expedited grace period does not ask. */
-TEST_F(Boost, NotOfWhoMakesTheFlood)
+/* The same for a reader at its share, while the whole backlog is above the limit of the process. */
+TEST_F(Boost, NormalGracePeriodDoesNotBoostAReaderAtItsShare)
+{
+    config_.qmax = 1000;
+    config_.qmax_process = 6;
+    reader_record *flooder = sleeper(), *other = sleeper();
+    queue(flooder, 5);
+    queue_and_collect(other, 2);
+    ASSERT_EQ(callback_full_at(cb_), 3u);
+    begin(GP_NORMAL);
+    boost_until(GP_NORMAL, [&] { return boosts() >= 3; });
+    EXPECT_EQ(rtrcu_load_acquire(&turn_slot(flooder)->boosted_gp), 0u);
+    EXPECT_NE(rtrcu_load_acquire(&turn_slot(other)->boosted_gp), 0u);
+    end(GP_NORMAL, {flooder, other});
+}
+
+/* A reader whose backlog is at qmax is not boosted by a normal grace period, but by an expedited one. */
+TEST_F(Boost, NormalGracePeriodDoesNotBoostFloodingReader)
 {
     reader_record *flooder = sleeper(), *other = sleeper();
     queue(flooder, 4);
@@ -107,8 +122,8 @@ TEST_F(Boost, NotOfWhoMakesTheFlood)
     end(GP_NORMAL, {});
 }
 
-/* The share of one grace period is not that of the next; who has used his is given up. */
-TEST_F(Boost, AShareIsThatOfOneGracePeriod)
+/* A reader that has reached its limit is not boosted again in that grace period, but in the next one. */
+TEST_F(Boost, LimitAppliesToOneGracePeriod)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
@@ -120,7 +135,7 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     uint32_t woken = work_thread_event(&booster_->thread);
     for (int i = 0; i < 20; i++)
         turn_boost(normal_);
-    EXPECT_EQ(work_thread_event(&booster_->thread), woken) << "there is nothing left for it to do";
+    EXPECT_EQ(work_thread_event(&booster_->thread), woken) << "the booster is not woken again";
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     EXPECT_EQ(boosts(), before);
     end(GP_NORMAL, {record});
@@ -131,8 +146,8 @@ TEST_F(Boost, AShareIsThatOfOneGracePeriod)
     end(GP_NORMAL, {record});
 }
 
-/* Where another still needs help, who has had his share is chosen no more, and is nobody's afterwards. */
-TEST_F(Boost, WhoHasHadHisShareIsLetGo)
+/* A reader at its limit is not chosen, and another reader is. */
+TEST_F(Boost, AnotherReaderIsChosenAfterOneAtItsLimit)
 {
     reader_record *had = sleeper(), *other = sleeper();
     begin(GP_NORMAL);
@@ -143,13 +158,13 @@ TEST_F(Boost, WhoHasHadHisShareIsLetGo)
     end(GP_NORMAL, {had, other});
 }
 
-/* Behind a slice that ran out nobody is boosted for as long, whatever became of those after it. */
-TEST_F(Boost, RestsBehindASliceThatRanOut)
+/* After a slice that ran out, the booster pauses as long as a slice lasts, even if other boosts failed since. */
+TEST_F(Boost, PausesAfterASliceThatRanOut)
 {
     constexpr uint64_t rounds = 20;
     constexpr int64_t slice_ns = 1000000;
     reader_record *record = sleeper(), *gone = sleeper();
-    finish_last_sleeper(); /* nobody can be boosted there: what is found out comes to nothing at once */
+    finish_last_sleeper(); /* the boost of this reader fails immediately */
     begin(GP_NORMAL);
     boost_until(GP_NORMAL, [&] { return boosts() >= 2; });
     uint64_t before = boosts();
@@ -160,8 +175,8 @@ TEST_F(Boost, RestsBehindASliceThatRanOut)
     end(GP_NORMAL, {record, gone});
 }
 
-/* Nobody was boosted there, for however long. */
-TEST_F(Boost, NotOfWhoIsGone)
+/* The boost of a reader whose thread has exited is not counted. */
+TEST_F(Boost, ExitedReaderIsNotBoosted)
 {
     reader_record *gone = sleeper();
     finish_last_sleeper();
@@ -177,7 +192,7 @@ TEST_F(Boost, NotOfWhoIsGone)
 
 std::atomic<int> room_sleeps, rest_sleeps;
 
-/* A sleep of the booster's, which ends at once: between two looks, or behind a slice that ran out. */
+/* In place of a sleep of the booster: counts sleeps between two samples, and pauses after a slice. */
 long note_sleep()
 {
     long ns = reinterpret_cast<const struct timespec *>(test::third_argument.load())->tv_nsec;
@@ -186,17 +201,17 @@ long note_sleep()
     return 0;
 }
 
-/* A round that kept nobody's CPU is followed by the next at once. */
-TEST_F(Boost, DoesNotRestWhereNoSliceRanOut)
+/* The boost fails immediately, so there is no slice after which the booster would pause. */
+TEST_F(Boost, DoesNotPauseIfNoSliceRanOut)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     reader_record *gone = sleeper();
     finish_last_sleeper();
     begin(GP_NORMAL);
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     bool trapped = start_booster_without_sleeps(note_sleep);
-    for (int i = 0; trapped && i < 2; i++) { /* the first is through when the second has been taken */
+    for (int i = 0; trapped && i < 2; i++) { /* the first request is finished when the second has been taken */
         turn_boost(normal_);
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
@@ -204,19 +219,16 @@ TEST_F(Boost, DoesNotRestWhereNoSliceRanOut)
     EXPECT_EQ(rest_sleeps, 0);
     end(GP_NORMAL, {gone});
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
 }
 
-/* One thread wakes those who boost: two of them might spin at once, on CPUs that it does not wake. */
+/* There is one nudger, which can interrupt only a booster on its own CPU: so only one thread may boost. */
 TEST_F(Boost, OneThreadBoostsAtATime)
 {
-    reader_record *record = sleeper();
-    begin(GP_NORMAL);
-    boost_until(GP_NORMAL, [&] { return boosts() > 0; });
-    auto is_free = [&] { return rtrcu_load_acquire(&drive_->turn.boosting.booster.number) == 0; };
-    auto take = [&] {
+    auto booster_is_free = [&] { return rtrcu_load_acquire(&drive_->turn.boosting.booster.number) == 0; };
+    auto become_booster = [&] {
         lock_acquire(&nudger_->lock);
-        bool free = is_free();
+        bool free = booster_is_free();
         if (free) {
             drive_->turn.boosting.booster = lock_thread_id();
             drive_->turn.boosting.cpu_at = &drive_->turn.boosting.cpu;
@@ -224,24 +236,34 @@ TEST_F(Boost, OneThreadBoostsAtATime)
         lock_release(&nudger_->lock);
         return free;
     };
-    ASSERT_TRUE(test::eventually(take));
-    uint64_t before = boosts();
-    for (int i = 0; i < 3; i++) {
+    auto stop_being_booster = [&] {
+        lock_acquire(&nudger_->lock);
+        drive_->turn.boosting.booster = PLAT_NOBODY;
+        lock_release(&nudger_->lock);
+    };
+    auto request_a_boost_and_wait = [&] {
         uint32_t woken = work_thread_event(&booster_->thread);
         boost_until(GP_NORMAL, [&] { return work_thread_event(&booster_->thread) != woken; });
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
-    }
-    EXPECT_FALSE(is_free());
-    EXPECT_EQ(boosts(), before);
-    lock_acquire(&nudger_->lock);
-    drive_->turn.boosting.booster = PLAT_NOBODY;
-    lock_release(&nudger_->lock);
+    };
+    reader_record *record = sleeper();
+    begin(GP_NORMAL);
+    boost_until(GP_NORMAL, [&] { return boosts() > 0; });
+
+    ASSERT_TRUE(test::eventually(become_booster));
+    uint64_t before = boosts();
+    for (int i = 0; i < 3; i++)
+        request_a_boost_and_wait();
+    EXPECT_FALSE(booster_is_free());
+    EXPECT_EQ(boosts(), before) << "this thread is the booster";
+
+    stop_being_booster();
     boost_until(GP_NORMAL, [&] { return boosts() > before; });
     end(GP_NORMAL, {record});
 }
 
-/* Behind a few looks in vain it sleeps until somebody boosts. */
-TEST_F(Boost, WhereNobodyBoostsTheNudgerSleepsOn)
+/* After a few idle polls the nudger sleeps until a thread boosts. */
+TEST_F(Boost, NudgerSleepsWithoutABooster)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
@@ -256,19 +278,19 @@ TEST_F(Boost, WhereNobodyBoostsTheNudgerSleepsOn)
         lock_release(&nudger_->lock);
         return rests;
     }));
-    EXPECT_EQ(priority, 0) << "nobody has boosted since";
+    EXPECT_EQ(priority, 0) << "no thread has boosted since";
 }
 
-/* A grace period of the other kind may not have come to its delay. */
-TEST_F(Boost, OnlyOfTheKindThatIsAskedFor)
+/* A grace period of the other kind may not have reached its boost delay. */
+TEST_F(Boost, BoostsOnlyTheRequestedKind)
 {
     reader_record *both = sleeper();
     begin(GP_NORMAL);
-    reader_record *expedited = sleeper(); /* later than that */
+    reader_record *expedited = sleeper(); /* entered after the normal grace period began */
     begin(GP_EXPEDITED);
-    drive_->turn.boost_limit_ns = INT64_MAX / 2; /* else there might be nothing left to ask for */
+    drive_->turn.boost_limit_ns = INT64_MAX / 2; /* so that there is always a reader to boost */
     boost_until(GP_NORMAL, [&] { return boosts() > 0; });
-    for (int i = 0; i < 2; i++) { /* whatever the booster was asked for before, it has done */
+    for (int i = 0; i < 2; i++) { /* completes all earlier requests to the booster */
         turn_boost(normal_);
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
@@ -280,7 +302,7 @@ TEST_F(Boost, OnlyOfTheKindThatIsAskedFor)
 
 reader_record *loses_its_flag;
 
-/* A heavy fence; before the first one an update of the reader's, which was under way, has swallowed the flag. */
+/* In place of a heavy fence.  Before the first one, the reader's update in progress overwrites the flag. */
 long lose_the_flag()
 {
     if (fences_answered++ == 0)
@@ -288,26 +310,25 @@ long lose_the_flag()
     return 0;
 }
 
-/* Behind the fence the flag must have stood there since before it: else the reader might leave by its fast path, and
- * whoever boosts would sleep on. */
-TEST_F(Boost, AFlagThatWasLostIsFencedAgain)
+/* A flag set after the fence does not count: the reader could still leave by its fast path, and not end the boost. */
+TEST_F(Boost, LostFlagIsFencedAgain)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     loses_its_flag = sleeper();
-    reader_record *keeps_it = sleeper(); /* looked at behind the other */
+    reader_record *keeps_it = sleeper(); /* checked after the other one */
     ASSERT_EQ(loses_its_flag->leaf, keeps_it->leaf);
     bool trapped = boost_with_fences(lose_the_flag);
     EXPECT_TRUE(!trapped || fences_answered == 2) << fences_answered;
     end(GP_EXPEDITED, {loses_its_flag, keeps_it});
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
 }
 
 reader_record *changes_hands;
 uint32_t successor;
 
-/* Before the fence is over the thread that was chosen has gone, and another has its slot. */
+/* In place of a heavy fence: the chosen thread exits, and another thread takes its slot. */
 long give_the_slot_on()
 {
     if (fences_answered++ == 0)
@@ -315,24 +336,23 @@ long give_the_slot_on()
     return 0;
 }
 
-/* That one was not looked at, and the word says that the other is waited for. */
-TEST_F(Boost, NotOfWhoHasTakenTheSlotMeanwhile)
+TEST_F(Boost, NextThreadOfASlotIsNotBoosted)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     changes_hands = sleeper();
     successor = lock_thread_number();
     bool trapped = boost_with_fences(give_the_slot_on);
     EXPECT_EQ(boosts(), 0u);
     end(GP_EXPEDITED, {changes_hands});
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
 }
 
 class BoostByCaller : public Boost
 {
   protected:
-    /* A thread at @priority boosts until it has had a slice at least; nobody else does. */
+    /* Only a thread at @priority boosts @readers, until it has spent at least one slice. */
     void boost_at(int priority, std::initializer_list<reader_record *> readers)
     {
         begin(GP_EXPEDITED);
@@ -349,8 +369,8 @@ class BoostByCaller : public Boost
     }
 };
 
-/* What a slice was not enough for is the worker's: a caller does not stay for the others. */
-TEST_F(BoostByCaller, StopsBehindASliceThatRanOut)
+/* A caller returns after one slice that ran out, and leaves further boosts to the worker. */
+TEST_F(BoostByCaller, StopsAfterASliceThatRanOut)
 {
     reader_record *one = sleeper(), *other = sleeper();
     ASSERT_EQ(one->leaf, other->leaf);
@@ -359,7 +379,7 @@ TEST_F(BoostByCaller, StopsBehindASliceThatRanOut)
     end(GP_EXPEDITED, {one, other});
 }
 
-/* Each time that the thread's CPU time is asked for it has had a second more. */
+/* In place of the thread's CPU clock: each reading is a second later than the previous one. */
 long has_run()
 {
     static time_t seconds;
@@ -367,13 +387,13 @@ long has_run()
     return 0;
 }
 
-/* Who has run between the two looks needs nothing: no claim, no word, no fence. */
-TEST_F(BoostByCaller, DoesNotChooseWhoHasRun)
+/* A reader that has run between the two checks is not claimed, and no fence is issued. */
+TEST_F(BoostByCaller, DoesNotChooseAReaderThatRan)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     reader_record *runs = sleeper();
-    long clock = long{~reader_thread_id(runs).number} << 3 | 6; /* of that thread's time on a CPU */
+    long clock = long{~reader_thread_id(runs).number} << 3 | 6; /* the id of that thread's CPU clock */
     begin(GP_EXPEDITED);
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     bool trapped = true;
@@ -386,28 +406,27 @@ TEST_F(BoostByCaller, DoesNotChooseWhoHasRun)
     EXPECT_EQ(boosts(), 0u);
     end(GP_EXPEDITED, {runs});
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
 }
 
-/* Then it leaves the rest to the worker. */
-TEST_F(BoostByCaller, DoesNotWhereItMayNot)
+TEST_F(BoostByCaller, DoesNotBoostIfNotPermitted)
 {
     reader_record *record = sleeper();
     begin(GP_EXPEDITED);
-    EXPECT_FALSE(turn_boost_here(expedited_)) << "an ordinary thread";
+    EXPECT_FALSE(turn_boost_here(expedited_)) << "this thread has an ordinary priority";
     std::thread([&] {
         ASSERT_EQ(plat_sched_set(config_.kthread_prio - 1, 0), 0);
-        EXPECT_FALSE(turn_boost_here(expedited_)) << "one below the worker";
+        EXPECT_FALSE(turn_boost_here(expedited_)) << "the priority is below the worker's";
         ASSERT_EQ(plat_sched_set(config_.kthread_prio, 0), 0);
         config_.boost = 0;
-        EXPECT_FALSE(turn_boost_here(expedited_)) << "where nobody is boosted";
+        EXPECT_FALSE(turn_boost_here(expedited_)) << "boosting is off";
     }).join();
     EXPECT_EQ(turn_slot(record)->boosted_gp, 0u);
     end(GP_EXPEDITED, {record});
 }
 
-/* Who boosts already has said where it runs, for whoever nudges it. */
-TEST_F(BoostByCaller, LeavesItToWhoBoosts)
+/* The booster has already stored its CPU, for the thread that nudges it. */
+TEST_F(BoostByCaller, DoesNotBoostBesideAnotherBooster)
 {
     reader_record *record = sleeper();
     begin(GP_EXPEDITED);
@@ -425,8 +444,8 @@ TEST_F(BoostByCaller, LeavesItToWhoBoosts)
     end(GP_EXPEDITED, {record});
 }
 
-/* One that is not above it could not end its spinning. */
-TEST_F(BoostByCaller, NeedsANudgerAboveIt)
+/* A nudger whose priority is not above the booster's cannot interrupt the booster. */
+TEST_F(BoostByCaller, NeedsANudgerOfHigherPriority)
 {
     reader_record *record = sleeper();
     test::Worker still;
@@ -448,21 +467,21 @@ TEST_F(BoostByCaller, NeedsANudgerAboveIt)
     end(GP_EXPEDITED, {record});
 }
 
-/* Where nobody has boosted for a while it is no higher than the setting says. */
-TEST_F(BoostByCaller, TheNudgerIsNotAboveItForEver)
+/* If no thread has boosted for a while, the nudger returns to the configured priority. */
+TEST_F(BoostByCaller, NudgerReturnsToItsOwnPriority)
 {
     constexpr int high = 20;
     reader_record *record = sleeper();
     boost_at(high, {record});
     end(GP_EXPEDITED, {record});
-    EXPECT_TRUE(test::eventually([&] { /* its last look in vain, or one behind it */
+    EXPECT_TRUE(test::eventually([&] { /* repeat until the nudger has polled long enough */
                                        work_worker_wake(work_worker(&drive_->work, WORK_WORKER_NUDGE));
                                        return work_worker_priority(nudger_) == config_.kthread_prio + 1;
     }));
 }
 
-/* It can only keep those from spinning who run where it does. */
-TEST_F(Boost, TheNudgerGoesWhereTheBoosterRuns)
+/* The nudger can interrupt only a booster on its own CPU. */
+TEST_F(Boost, NudgerMovesToTheBoostersCpu)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
@@ -474,7 +493,7 @@ TEST_F(Boost, TheNudgerGoesWhereTheBoosterRuns)
     end(GP_NORMAL, {record});
 }
 
-TEST_F(Boost, FollowsItsPriorityDownToo)
+TEST_F(Boost, BoosterFollowsALoweredPriority)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
@@ -487,8 +506,8 @@ TEST_F(Boost, FollowsItsPriorityDownToo)
     end(GP_NORMAL, {record});
 }
 
-/* Where the booster may not be a real-time thread nothing is boosted, and each round that was asked for is counted. */
-TEST_F(Boost, WithoutAPriorityOfItsOwnItIsARefusal)
+/* Without a real-time priority the booster boosts no reader, and counts each request as refused. */
+TEST_F(Boost, BoosterWithoutRealTimePriorityCountsARefusal)
 {
     config_.kthread_prio = 0;
     reader_record *record = sleeper();
@@ -499,7 +518,7 @@ TEST_F(Boost, WithoutAPriorityOfItsOwnItIsARefusal)
     end(GP_NORMAL, {record});
 }
 
-TEST_F(Boost, IsDueAtOnceBehindADelayOrInAFlood)
+TEST_F(Boost, IsDueIfExpeditedAfterItsDelayOrInAFlood)
 {
     int64_t now = plat_clock_now();
     config_.boost_delay_us = 3600000000;
@@ -509,7 +528,7 @@ TEST_F(Boost, IsDueAtOnceBehindADelayOrInAFlood)
     world_.gp()->machine[GP_NORMAL].began_ns = now - 3600 * INT64_C(1000000000);
     EXPECT_TRUE(turn_boost_is_due(normal_));
     world_.gp()->machine[GP_NORMAL].began_ns = now;
-    drive_->work.flooded_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    drive_->work.flooded_ns = INT64_MAX / 2; /* a flood that counts as recent throughout the test */
     EXPECT_TRUE(turn_boost_is_due(normal_));
     config_.boost = 0;
     EXPECT_FALSE(turn_boost_is_due(normal_));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where nobody is boosted: the kernel refuses it, no nudger is above the booster, or another boosts the reader.
- */
+/* Tests of refused boosts: by the kernel, without a nudger above the booster, or of a reader that another boosts. */
 #include <cerrno>
 #include <linux/futex.h>
 #include <thread>
@@ -16,7 +15,7 @@ using BoostRefused = BoostWorld;
 
 std::atomic<uint64_t> locks_refused;
 
-/* What is done to a reader's word: none of it may be. */
+/* Refuses each futex call on a reader's word, and counts those that lock it. */
 long refuse_and_count()
 {
     constexpr unsigned long lock_pi2 = 13; /* newer than some headers */
@@ -25,11 +24,11 @@ long refuse_and_count()
     return -EPERM;
 }
 
-/* As by a sandbox: nobody was boosted, and each time is counted. */
-TEST_F(BoostRefused, ByTheKernelIsCounted)
+/* The kernel refuses the futex calls, as in a sandbox.  Each attempt is counted. */
+TEST_F(BoostRefused, RefusalOfTheKernelIsCounted)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     reader_record *record = sleeper();
     bool trapped = true;
     begin(GP_EXPEDITED);
@@ -48,17 +47,17 @@ TEST_F(BoostRefused, ByTheKernelIsCounted)
     EXPECT_EQ(boosts(), 0u);
     end(GP_EXPEDITED, {record});
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
 }
 
-/* The booster needs one above itself, and what was asked of it is counted where it has none. */
-TEST_F(BoostRefused, WithANudgerNoHigherThanTheBooster)
+/* Without a nudger above the booster a request counts as refused. */
+TEST_F(BoostRefused, NoReaderIsBoostedIfTheNudgerIsNotAbove)
 {
     reader_record *record = sleeper();
     test::Worker still;
     start_refused_nudger(still);
     begin(GP_NORMAL);
-    for (int i = 0; i < 2; i++) { /* the first is through when the second has been taken */
+    for (int i = 0; i < 2; i++) { /* the first request is finished when the second has been taken */
         turn_boost(normal_);
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
@@ -68,8 +67,8 @@ TEST_F(BoostRefused, WithANudgerNoHigherThanTheBooster)
     end(GP_NORMAL, {record});
 }
 
-/* It is that one's until it lets go. */
-TEST_F(BoostRefused, WhereAnotherBoostsTheReader)
+/* The boost belongs to the other thread until that thread ends it. */
+TEST_F(BoostRefused, ReaderBoostedByAnotherThreadIsNotBoostedHere)
 {
     constexpr uint32_t other = 77;
     reader_record *record = sleeper();
@@ -93,8 +92,8 @@ TEST_F(BoostRefused, WhereAnotherBoostsTheReader)
     end(GP_EXPEDITED, {record});
 }
 
-/* Nothing is done about one that is outside, nor is another's claim of it ended. */
-TEST_F(BoostRefused, OfAReaderThatHasLeft)
+/* A reader that is outside is not boosted, and another thread's claim on it stays. */
+TEST_F(BoostRefused, ReaderOutsideIsNotBoosted)
 {
     constexpr uint32_t other = 77;
     reader_record *record = sleeper();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What whoever boosts does beside it: it rests, says where it runs, and has the nudger above it.
- */
+/* Tests of a booster's pauses, its published CPU, and the priority and wake-ups of its nudger. */
 #include <cerrno>
 #include <sched.h>
 #include <thread>
@@ -16,7 +15,7 @@ using BoostRest = BoostWorld;
 
 std::atomic<int> rests;
 
-/* A sleep of the booster's, which ends at once; those of a slice's length are its rests. */
+/* In place of a sleep of the booster: counts sleeps as long as a slice, which are pauses. */
 long note_rest()
 {
     long ns = reinterpret_cast<const struct timespec *>(test::third_argument.load())->tv_nsec;
@@ -24,11 +23,11 @@ long note_rest()
     return 0;
 }
 
-/* A reader that does not end its section would have the CPU all the time, whatever grace period it is boosted for. */
-TEST_F(BoostRest, IsHadInEitherKindOfGracePeriod)
+/* Without pauses a reader that does not end its section would have the CPU all the time. */
+TEST_F(BoostRest, PausesInBothKindsOfGracePeriod)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     reader_record *record = sleeper();
     drive_->turn.boost_limit_ns = INT64_MAX / 2;
     ASSERT_NO_FATAL_FAILURE(start_nudger());
@@ -38,20 +37,20 @@ TEST_F(BoostRest, IsHadInEitherKindOfGracePeriod)
         begin(kind);
         uint64_t before = boosts();
         int rests_before = rests;
-        boost_until(kind, [&] { return boosts() >= before + 3; }); /* it rests before each of them but the first */
+        boost_until(kind, [&] { return boosts() >= before + 3; }); /* a pause precedes each boost except the first */
         EXPECT_TRUE(!trapped || rests >= rests_before + 2) << kind;
         end(kind, {record});
         EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&booster_->wanted) == 0; }));
     }
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
 }
 
-/* Where the kernel does not tell it in the booster's memory the nudger would wait for it on another CPU. */
-TEST_F(BoostRest, WhoBoostsSaysWhereItRuns)
+/* The nudger reads the booster's CPU, to move there. */
+TEST_F(BoostRest, BoosterPublishesItsCpu)
 {
     reader_record *record = sleeper();
-    drive_->turn.boost_limit_ns = INT64_MAX / 2; /* there may be many of them */
+    drive_->turn.boost_limit_ns = INT64_MAX / 2; /* permits many boosts */
     begin(GP_EXPEDITED);
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     cpu_set_t allowed;
@@ -76,7 +75,7 @@ TEST_F(BoostRest, WhoBoostsSaysWhereItRuns)
 struct domain_drive *boosts_now;
 std::atomic<int> settled_at;
 
-/* While the caller waits for a reader's word the nudger, which somebody has lifted, settles at what it needs. */
+/* In place of a boost: raises the nudger, and waits until it has lowered its priority again. */
 long let_the_nudger_settle()
 {
     constexpr int higher = 40;
@@ -90,12 +89,12 @@ long let_the_nudger_settle()
     return -ETIMEDOUT;
 }
 
-/* One that had settled at what the setting says could not end the spinning of a caller above that. */
-TEST_F(BoostRest, TheNudgerStaysAboveACallerWhoBoosts)
+/* A nudger at the configured priority could not interrupt a caller whose priority is above that. */
+TEST_F(BoostRest, NudgerStaysAboveABoostingCaller)
 {
     constexpr int high = 20;
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     reader_record *record = sleeper();
     bool trapped = true;
     boosts_now = drive_;
@@ -112,16 +111,16 @@ TEST_F(BoostRest, TheNudgerStaysAboveACallerWhoBoosts)
     EXPECT_TRUE(!trapped || settled_at == high + 1) << settled_at;
     end(GP_EXPEDITED, {record});
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
 }
 
-/* A wake-up for each boost would preempt readers: there is one for the first look, and one for looking sooner; none for
- * a second reader, whose first slice needs no more than what the first one's others did. */
-TEST_F(BoostRest, TheNudgerIsWokenForASoonerLookAlone)
+/* A wake-up for each boost would preempt readers.  The nudger is woken for the first poll, and if a poll is needed
+ * earlier than planned. */
+TEST_F(BoostRest, NudgerIsWokenOnlyForAnEarlierPoll)
 {
     reader_record *one = sleeper(), *two = sleeper();
     test::Worker still;
-    drive_->turn.boost_limit_ns = 40000000; /* forty slices each, or fewer where they last longer */
+    drive_->turn.boost_limit_ns = 40000000; /* up to forty slices per reader */
     start_still_nudger(still, config_.kthread_prio + 1);
     begin(GP_EXPEDITED);
     std::thread([&] {
@@ -138,7 +137,7 @@ TEST_F(BoostRest, TheNudgerIsWokenForASoonerLookAlone)
     end(GP_EXPEDITED, {one, two});
 }
 
-TEST_F(BoostRest, OneLookTakesTheNudgerToWhereWhoBoostsRuns)
+TEST_F(BoostRest, OnePollMovesTheNudgerToTheBoostersCpu)
 {
     ASSERT_NO_FATAL_FAILURE(start_nudger());
     cpu_set_t allowed, own;
@@ -147,7 +146,8 @@ TEST_F(BoostRest, OneLookTakesTheNudgerToWhereWhoBoostsRuns)
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, &allowed))
             continue;
-        EXPECT_TRUE(test::eventually([&] { return test::is_asleep(id); })) << "for ever: nothing is to be nudged";
+        EXPECT_TRUE(test::eventually([&] { return test::is_asleep(id); }))
+            << "the nudger sleeps while no thread boosts";
         rtrcu_store_relaxed(&drive_->turn.boosting.cpu, static_cast<uint32_t>(cpu));
         claim_for(lock_thread_id());
         work_worker_wake(work_worker(&drive_->work, WORK_WORKER_NUDGE));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A drive that boosts, and readers for it that a test makes of threads that sleep.
- */
+/* Fixture of the tests of boosting: readers that sleep inside their sections, a nudger and a booster. */
 #ifndef RTRCU_TEST_UNIT_DRIVE_BOOSTED_H
 #define RTRCU_TEST_UNIT_DRIVE_BOOSTED_H
 
@@ -15,7 +14,7 @@ class BoostWorld : public DriveWorld
     struct work_worker *booster_ = &drive_->work.worker[WORK_WORKER_BOOST];
     struct work_worker *nudger_ = &drive_->work.worker[WORK_WORKER_NUDGE];
 
-    /* A reader whose thread stands still inside its section. */
+    /* A reader whose thread sleeps inside its section. */
     reader_record *sleeper()
     {
         reader_record *record = nullptr;
@@ -40,21 +39,21 @@ class BoostWorld : public DriveWorld
         ASSERT_EQ(work_worker_start(work_worker(&drive_->work, WORK_WORKER_NUDGE)), 0);
         ASSERT_TRUE(test::eventually([&] { return work_worker_has_appeared(nudger_); }));
     }
-    /* A nudger that runs and does nothing. */
+    /* Make the nudger count as running at @priority; its thread is @still, which does nothing. */
     void start_still_nudger(test::Worker &still, int priority)
     {
         still.run([&] { nudger_->thread_id = lock_thread_number(); });
         nudger_->thread.state = WORK_RUNNING;
         nudger_->priority = priority;
     }
-    /* The same, which was just refused what would put it above the booster. */
+    /* The same at the booster's priority; a higher one counts as just refused. */
     void start_refused_nudger(test::Worker &still)
     {
         start_still_nudger(still, config_.kthread_prio);
         nudger_->refused = config_.kthread_prio + 1;
-        nudger_->refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+        nudger_->refused_ns = INT64_MAX / 2; /* a refusal that counts as recent throughout the test */
     }
-    /* The booster's sleeps end at once, by @note.  False: no call can be trapped here. */
+    /* Start the booster with @note in place of its sleeps.  Returns false if system calls cannot be trapped here. */
     bool start_booster_without_sleeps(long (*note)())
     {
         bool trapped = true;
@@ -69,7 +68,7 @@ class BoostWorld : public DriveWorld
         test::GpStepper stepper(world_.gp(), kind);
         ASSERT_TRUE(stepper.begin_and_scan(plat_clock_now()));
     }
-    /* While the nudger may look. */
+    /* Make @who the booster, under the lock of the nudger, which may be running. */
     void claim_for(struct plat_tid who)
     {
         lock_acquire(&nudger_->lock);
@@ -77,7 +76,7 @@ class BoostWorld : public DriveWorld
         drive_->turn.boosting.cpu_at = &drive_->turn.boosting.cpu;
         lock_release(&nudger_->lock);
     }
-    /* Boost until @enough. */
+    /* Boost until @enough returns true. */
     template <typename Condition> void boost_until(gp_kind kind, Condition enough)
     {
         EXPECT_TRUE(test::eventually([&] {
@@ -85,7 +84,7 @@ class BoostWorld : public DriveWorld
             return enough();
         }));
     }
-    /* Its readers leave, and the grace period ends; on return nobody boosts any more. */
+    /* @readers leave, and the grace period ends.  On return no thread boosts. */
     void end(gp_kind kind, std::initializer_list<reader_record *> readers)
     {
         for (reader_record *record : readers)
@@ -95,7 +94,7 @@ class BoostWorld : public DriveWorld
         ASSERT_TRUE(stepper.is_clear());
         stepper.end(plat_clock_now());
         for (reader_record *record : readers) {
-            reader_lock(record->leaf); /* who chose it before has said so */
+            reader_lock(record->leaf); /* wait for a thread that is choosing it */
             reader_unlock(record->leaf);
             EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&turn_slot(record)->booster) == 0; }));
             EXPECT_EQ(rtrcu_load_acquire(reader_boost_word(record)), 0u);
@@ -105,7 +104,7 @@ class BoostWorld : public DriveWorld
     {
         return rtrcu_load_acquire(&drive_->turn.boosts.count);
     }
-    /* From the next look on. */
+    /* Change the configuration, which workers read at their next poll. */
     void configure(const rtrcu_config &config)
     {
         rtrcu_store_release(&room_.in_force, &config);

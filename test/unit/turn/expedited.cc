@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Expedited grace periods: whose priority counts, who is told, and what is made beforehand.
- */
+/* Tests of expedited grace periods: priorities, notifications, and threads created in advance. */
 #include "../../support/driving.h"
 
 namespace
@@ -21,29 +20,31 @@ class Expedited : public DriveWorld
     }
 };
 
-TEST_F(Expedited, ThePriorityIsTheWorkersOrThatOfWhoWaits)
+TEST_F(Expedited, WorkersPriorityIsTheConfiguredOrAHigherOneOfAWaiter)
 {
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
-    drive_->turn.exp_waiters.notified = INT32_MAX; /* stands behind the four */
+    drive_->turn.exp_waiters.notified =
+        INT32_MAX; /* the field after the four priorities, which must not be read as one */
     drive_->turn.exp_waiters.priority[0] = 3;
     drive_->turn.exp_waiters.priority[3] = 9;
-    EXPECT_EQ(turn_expedited_priority(&drive_->turn), 5) << "nobody waits now";
+    EXPECT_EQ(turn_expedited_priority(&drive_->turn), 5) << "no thread waits";
     request_reports();
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 9);
     drive_->turn.exp_waiters.priority[3] = 4;
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 5);
     config_.exp_worker = RTRCU_EXP_WORKER_WORKQUEUE;
     drive_->turn.exp_waiters.priority[3] = 9;
-    EXPECT_EQ(turn_expedited_priority(&drive_->turn), 0) << "an ordinary worker follows nobody";
+    EXPECT_EQ(turn_expedited_priority(&drive_->turn), 0) << "an ordinary worker gets no real-time priority";
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD_ONLY;
-    EXPECT_EQ(turn_expedited_priority(&drive_->turn), 9) << "a real-time worker that turns alone follows too";
+    EXPECT_EQ(turn_expedited_priority(&drive_->turn), 9)
+        << "a real-time worker that advances alone follows its waiters too";
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
     config_.kthread_prio = 0;
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 0);
 }
 
-TEST_F(Expedited, ThePriorityIsThatOfWhoeverWaits)
+TEST_F(Expedited, WaitersOfEachNumberRaiseTheWorker)
 {
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
@@ -55,7 +56,7 @@ TEST_F(Expedited, ThePriorityIsThatOfWhoeverWaits)
     }
 }
 
-TEST_F(Expedited, TheEndForgetsThePriorityOfItsNumberAndCounts)
+TEST_F(Expedited, EndClearsThePriorityAndRaisesTheCountOfOneNumber)
 {
     uint64_t before[4];
     for (int i = 0; i < 4; i++) {
@@ -89,8 +90,7 @@ TEST_F(Expedited, WaiterSleepsUntilItsNumberIsReached)
         EXPECT_EQ(tally_read(&waiters), 0u);
 }
 
-/* However many wait for the same number. */
-TEST_F(Expedited, EachWhoWaitsIsToldOfTheEnd)
+TEST_F(Expedited, AllWaitersOfANumberAreWokenAtItsEnd)
 {
     uint64_t cookie = request_reports();
     test::Worker waiters[3];
@@ -104,12 +104,12 @@ TEST_F(Expedited, EachWhoWaitsIsToldOfTheEnd)
     for (test::Worker &waiter : waiters)
         EXPECT_TRUE(test::eventually([&] { return waiter.is_done(); }));
     for (uint32_t &ended : drive_->turn.exp_waiters.ended)
-        plat_futex_wake(&ended, INT32_MAX); /* ends a sleep that has no end */
+        plat_futex_wake(&ended, INT32_MAX); /* ends a sleep that would otherwise not end */
     for (test::Worker &waiter : waiters)
         waiter.wait();
 }
 
-TEST_F(Expedited, AForksChildWaitsForNone)
+TEST_F(Expedited, ForksChildHasNoWaiters)
 {
     for (uint32_t i = 0; i < 4; i++) {
         tally_raise(&drive_->turn.exp_waiters.waiters[i]);
@@ -122,24 +122,24 @@ TEST_F(Expedited, AForksChildWaitsForNone)
     }
 }
 
-TEST_F(Expedited, WhatNobodyWasToldOfIsLeft)
+TEST_F(Expedited, RequestIsLeftUntilTheWorkerIsNotified)
 {
-    EXPECT_FALSE(turn_expedited_is_left(&drive_->turn)) << "nothing is asked for";
+    EXPECT_FALSE(turn_expedited_is_left(&drive_->turn)) << "no grace period is requested";
     uint64_t cookie = request_reports();
     EXPECT_TRUE(turn_expedited_is_left(&drive_->turn)) << "there is no worker";
     struct work_thread *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED].thread;
     worker->state = WORK_RUNNING;
-    EXPECT_TRUE(turn_expedited_is_left(&drive_->turn)) << "it was not told";
+    EXPECT_TRUE(turn_expedited_is_left(&drive_->turn)) << "the worker was not notified";
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);
     EXPECT_EQ(drive_->turn.exp_waiters.notified, cookie);
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_EXPEDITED].thread.event, 1u);
     EXPECT_FALSE(turn_expedited_is_left(&drive_->turn));
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);
-    EXPECT_EQ(drive_->work.worker[WORK_WORKER_EXPEDITED].thread.event, 1u) << "it was told";
+    EXPECT_EQ(drive_->work.worker[WORK_WORKER_EXPEDITED].thread.event, 1u) << "the worker was notified already";
 }
 
-/* A driver's pass does that too, whatever else it finds. */
-TEST_F(Expedited, APassTellsTheWorkerOfWhatIsLeft)
+/* A pass of the driver notifies the worker of a request of which it was not notified. */
+TEST_F(Expedited, DriversPassNotifiesTheWorkerOfRequests)
 {
     const turn_options options = {};
     struct work_thread *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED].thread;
@@ -150,18 +150,18 @@ TEST_F(Expedited, APassTellsTheWorkerOfWhatIsLeft)
     EXPECT_EQ(worker->event, 1u);
 }
 
-TEST_F(Expedited, WithoutAWorkerTheDriverTurnsIt)
+TEST_F(Expedited, DriverAdvancesWithoutAWorker)
 {
     drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
-    plat_thread_renumber(&drive_->work.thread.plat, lock_thread_id()); /* that is us */
+    plat_thread_renumber(&drive_->work.thread.plat, lock_thread_id()); /* the calling thread is the driver */
     uint64_t cookie = request_reports();
     turn_expedited_serve(&drive_->turn, driver_serve_meanwhile);
     EXPECT_TRUE(reached(cookie));
     EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 0u);
 }
 
-TEST_F(Expedited, ADriverWithoutAThreadTakesOneStep)
+TEST_F(Expedited, DriverWithoutAThreadTakesOneStep)
 {
     work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
     reader_record *record = world_.craft(1);
@@ -175,7 +175,7 @@ TEST_F(Expedited, ADriverWithoutAThreadTakesOneStep)
     EXPECT_TRUE(reached(cookie));
 }
 
-TEST_F(Expedited, WhatBoostsIsMadeBeforehand)
+TEST_F(Expedited, BoosterIsCreatedWithTheWorker)
 {
     keep();
     config_.kthread_prio = 2;
@@ -184,13 +184,13 @@ TEST_F(Expedited, WhatBoostsIsMadeBeforehand)
     turn_start_expedited(&drive_->turn, cookie);
     for (int index : {WORK_WORKER_EXPEDITED, WORK_WORKER_BOOST, WORK_WORKER_NUDGE})
         EXPECT_TRUE(test::eventually([&] { return work_thread_runs(&drive_->work.worker[index].thread); })) << index;
-    EXPECT_FALSE(work_driver_runs(&drive_->work)) << "nobody needs a driver";
+    EXPECT_FALSE(work_driver_runs(&drive_->work)) << "no thread needs a driver";
     EXPECT_EQ(drive_->work.urgent, 0u);
     EXPECT_TRUE(test::eventually([&] { return reached(cookie); }));
     EXPECT_EQ(drive_->turn.exp_waiters.notified, cookie);
 }
 
-TEST_F(Expedited, NothingBoostsWhereThatIsOff)
+TEST_F(Expedited, NoBoosterIsCreatedWithBoostOff)
 {
     keep();
     config_.kthread_prio = 2;
@@ -202,8 +202,8 @@ TEST_F(Expedited, NothingBoostsWhereThatIsOff)
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_NUDGE].thread.state, static_cast<uint32_t>(WORK_NONE));
 }
 
-/* What others asked for while it had the machine, who relied on it. */
-TEST_F(Expedited, ACallerTurnsWhatOthersAskedForToo)
+/* Threads that requested a grace period while the caller held the gp lock rely on the caller. */
+TEST_F(Expedited, CallerServesRequestsOfOthers)
 {
     drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
@@ -214,8 +214,8 @@ TEST_F(Expedited, ACallerTurnsWhatOthersAskedForToo)
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_EXPEDITED));
 }
 
-/* The same where readers are there, so that it takes a step. */
-TEST_F(Expedited, ACallerBesideReadersTurnsWhatOthersAskedForToo)
+/* The same beside a reader, so that the caller takes a step. */
+TEST_F(Expedited, CallerBesideReadersServesRequestsOfOthers)
 {
     (void)world_.craft(0);
     drive_->work.refused_ns = plat_clock_now();
@@ -227,12 +227,12 @@ TEST_F(Expedited, ACallerBesideReadersTurnsWhatOthersAskedForToo)
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_EXPEDITED));
 }
 
-/* A worker is told of it instead, whether the caller's own took a step or none. */
-TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
+/* The worker, if it exists, is notified instead, whether or not the caller took a step. */
+TEST_F(Expedited, CallerNotifiesTheWorkerOfRequestsOfOthers)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;
-    worker->thread_id = lock_thread_number(); /* that is us, who only count */
+    worker->thread_id = lock_thread_number(); /* the calling thread, which only counts wake-ups */
     config_.boost = 0;
     for (bool readers : {false, true}) {
         SCOPED_TRACE(readers ? "beside readers" : "alone");
@@ -250,12 +250,12 @@ TEST_F(Expedited, ACallerTellsTheWorkerWhatOthersAskedFor)
     }
 }
 
-/* A deadline thread wakes nobody: the driver finds it at its tick. */
-TEST_F(Expedited, ACallerWithADeadlineLeavesItToTheDriver)
+/* A deadline thread wakes no thread: the driver finds the request at its tick. */
+TEST_F(Expedited, DeadlineCallerLeavesRequestsToTheDriver)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;
-    worker->thread_id = lock_thread_number(); /* that is us, who only count */
+    worker->thread_id = lock_thread_number(); /* the calling thread, which only counts wake-ups */
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), notified = drive_->turn.exp_waiters.notified;
     gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
     reader_self_set(READER_STATE_DEADLINE);
@@ -268,12 +268,12 @@ TEST_F(Expedited, ACallerWithADeadlineLeavesItToTheDriver)
     EXPECT_EQ(drive_->work.urgent, 1u);
 }
 
-/* One that turned all of it itself has no work for the worker, which sleeps on. */
-TEST_F(Expedited, ACallerThatIsDoneTellsNobody)
+/* A caller that has advanced the grace period to its end does not notify the worker. */
+TEST_F(Expedited, FinishedCallerNotifiesNoThread)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;
-    worker->thread_id = lock_thread_number(); /* that is us, who only count */
+    worker->thread_id = lock_thread_number(); /* the calling thread, which only counts wake-ups */
     config_.boost = 0;
     (void)world_.craft(0);
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED), notified = drive_->turn.exp_waiters.notified;
@@ -283,8 +283,8 @@ TEST_F(Expedited, ACallerThatIsDoneTellsNobody)
     EXPECT_EQ(worker->thread.event, 0u);
 }
 
-/* Who waits for whoever has the machine lifts the worker first: the priority is there, or its refusal is counted. */
-TEST_F(Expedited, WhoHandsOverLiftsTheWorker)
+/* A caller that finds the gp lock held raises the worker before it waits, or counts the refusal. */
+TEST_F(Expedited, HandOverRaisesTheWorker)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     test::Worker holder, caller, lifted;
@@ -303,45 +303,46 @@ TEST_F(Expedited, WhoHandsOverLiftsTheWorker)
     EXPECT_TRUE(reached(cookie));
 }
 
-/* A caller that others may keep from its CPU leaves it to a worker that is as ordinary, not to a real-time one. */
-TEST_F(Expedited, AWeakCallerLeavesItToAnOrdinaryWorker)
+/* A caller of low priority leaves the steps to an ordinary worker, but not to a real-time one. */
+TEST_F(Expedited, LowPriorityCallerLeavesStepsToAnOrdinaryWorker)
 {
-    constexpr uint32_t weak = 33, strong = 32; /* and so it was at the last look */
+    constexpr uint32_t low_priority = 33, ordinary = 32; /* values of rtrcu_self.sched after a check */
     keep();
     config_.boost = 0;
     config_.kthread_prio = 0;
     (void)world_.craft(0);
-    turn_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
-    ASSERT_TRUE(test::eventually(
-        [&] { return rtrcu_load_acquire(&worker->thread_id) != 0 && !gp_is_needed(world_.gp(), GP_EXPEDITED); }));
-    uint64_t *by_caller = &drive_->turn.gp_state[GP_EXPEDITED].by_caller.count;
-    auto call = [&](uint32_t how) {
+    auto advanced_by_a_caller = [&](uint32_t priority) {
+        const uint64_t *by_caller = &drive_->turn.gp_state[GP_EXPEDITED].by_caller.count;
+        uint64_t before = *by_caller;
         std::thread([&] {
-            rtrcu_self.sched = how;
+            rtrcu_self.sched = priority;
             uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
             turn_synchronize_expedited(&drive_->turn, cookie);
             EXPECT_TRUE(reached(cookie));
         }).join();
+        return *by_caller - before;
     };
-    call(weak);
-    EXPECT_EQ(*by_caller, 0u);
-    call(strong);
-    EXPECT_EQ(*by_caller, 1u);
+    turn_start_expedited(&drive_->turn, gp_snap(world_.gp(), GP_EXPEDITED));
+    ASSERT_TRUE(test::eventually(
+        [&] { return rtrcu_load_acquire(&worker->thread_id) != 0 && !gp_is_needed(world_.gp(), GP_EXPEDITED); }));
+
+    EXPECT_EQ(advanced_by_a_caller(low_priority), 0u);
+    EXPECT_EQ(advanced_by_a_caller(ordinary), 1u);
+
     ASSERT_TRUE(test::eventually([&] { return test::is_asleep(pid_t(plat_thread_tid(&worker->thread.plat).number)); }));
-    rtrcu_store_relaxed(&worker->priority, 1); /* until it looks again */
-    call(weak);
-    EXPECT_EQ(*by_caller, 2u);
+    rtrcu_store_relaxed(&worker->priority, 1); /* a real-time worker */
+    EXPECT_EQ(advanced_by_a_caller(low_priority), 1u);
 }
 
-/* A test each: the worker reads the settings, which are set before it exists. */
+/* The worker reads these settings when it is created, so each test needs a process of its own. */
 class ExpeditedAlone : public Expedited, public testing::WithParamInterface<int32_t>
 {
 };
 INSTANTIATE_TEST_SUITE_P(Workers, ExpeditedAlone,
                          testing::Values(RTRCU_EXP_WORKER_WORKQUEUE, RTRCU_EXP_WORKER_KTHREAD_ONLY));
 
-TEST_P(ExpeditedAlone, CallersLeaveAllOfItToTheWorker)
+TEST_P(ExpeditedAlone, CallersLeaveEveryStepToTheWorker)
 {
     keep();
     config_.boost = 0;
@@ -358,8 +359,7 @@ TEST_P(ExpeditedAlone, CallersLeaveAllOfItToTheWorker)
     }
 }
 
-/* A caller that waits turns it itself where there is no worker. */
-TEST_F(Expedited, ACallerTurnsItToTheEnd)
+TEST_F(Expedited, CallerWithoutAWorkerAdvancesToTheEnd)
 {
     drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
@@ -369,13 +369,13 @@ TEST_F(Expedited, ACallerTurnsItToTheEnd)
     EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 1u);
 }
 
-/* So a booster that was made at the call outranks the threads that keep the reader from its CPU. */
+/* The booster, created in the call, must preempt the threads that keep the reader from its CPU. */
 TEST_F(Expedited, BoosterTakesThePriorityOfACallerWithoutAWorker)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
     drive_->work.refused_ns = plat_clock_now();
-    config_.tick_us = 60000000; /* a refusal is believed for a tick */
+    config_.tick_us = 60000000; /* a refusal is remembered for a tick */
     config_.kthread_prio = 2;
     config_.boost = 0;
     (void)world_.craft(0);
@@ -393,12 +393,12 @@ TEST_F(Expedited, BoosterTakesThePriorityOfACallerWithoutAWorker)
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 2);
 }
 
-/* Where there is a worker, it is told of what others asked for, who relied on the caller. */
-TEST_F(Expedited, ACallerTellsOfWhatOthersAskedFor)
+/* The worker is notified of a later request, which a thread made while the caller advanced. */
+TEST_F(Expedited, CallerPassesOnRequestsOfOthers)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;
-    worker->thread_id = lock_thread_number(); /* it runs, and does nothing */
+    worker->thread_id = lock_thread_number(); /* runs, and does nothing */
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
     turn_synchronize_expedited(&drive_->turn, cookie);
@@ -408,8 +408,8 @@ TEST_F(Expedited, ACallerTellsOfWhatOthersAskedFor)
     EXPECT_EQ(worker->thread.event, 1u);
 }
 
-/* Before it is woken: it might come to run too late. */
-TEST_F(Expedited, ACallerThatHandsOverLiftsTheWorker)
+/* The worker is raised before it is woken. */
+TEST_F(Expedited, CallerThatHandsOverRaisesTheWorker)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
@@ -418,7 +418,7 @@ TEST_F(Expedited, ACallerThatHandsOverLiftsTheWorker)
     test::Worker still, holder, caller;
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;
-    still.run([&] { worker->thread_id = lock_thread_number(); }); /* it runs, and does nothing */
+    still.run([&] { worker->thread_id = lock_thread_number(); }); /* runs, and does nothing */
     worker->priority = 2;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     holder.run([&] { turn_gp_lock(expedited_); });

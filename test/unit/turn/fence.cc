@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The heavy fence, and who may note whom it stands in for.
- */
+/* Tests of turn_fence(): membarrier, visits to every CPU, acknowledgments of readers, and reports. */
 #include <cerrno>
 
 #include "../../support/capture.h"
@@ -15,19 +14,19 @@ namespace
 
 using Fence = DriveWorld;
 
-TEST_F(Fence, IsHadInEitherMode)
+TEST_F(Fence, IsAvailableInBothModes)
 {
     EXPECT_TRUE(turn_fence(&drive_->turn));
     reader_fences_switch(world_.registry());
-    EXPECT_TRUE(turn_fence(&drive_->turn)) << "by a visit to every CPU, or by what readers acknowledge";
+    EXPECT_TRUE(turn_fence(&drive_->turn)) << "a visit to every CPU, or acknowledgments, replace membarrier";
     EXPECT_EQ(world_.registry()->fence_confirmer, 0u);
     EXPECT_TRUE(reader_fences_are_confirmed(world_.registry(), world_.registry()->fence_mode));
     EXPECT_TRUE(turn_fence(&drive_->turn));
     EXPECT_EQ(drive_->turn.fence_refused.count, 0u);
 }
 
-/* Another thread notes: the notes are its own, and stay. */
-TEST_F(Fence, LeavesAnothersNotesAlone)
+/* Another thread is confirming readers: its claim stays. */
+TEST_F(Fence, KeepsTheClaimOfAnotherConfirmer)
 {
     reader_fences_switch(world_.registry());
     world_.registry()->fence_confirmer = 77;
@@ -35,18 +34,19 @@ TEST_F(Fence, LeavesAnothersNotesAlone)
     EXPECT_EQ(world_.registry()->fence_confirmer, 77u);
 }
 
-/* A thread that does not come to run on a CPU cannot say so. */
-TEST_F(Fence, AVisitThatTakesTooLongIsSaidByAnother)
+/* A thread that waits for time on a CPU cannot report that itself. */
+TEST_F(Fence, LongVisitIsReportedByAnotherThread)
 {
     keep();
     config_.stall_timeout_ms = 5;
     test::CapturedErrors errors;
     ASSERT_TRUE(work_visit_begins(&drive_->work));
-    std::thread([&] { EXPECT_FALSE(work_visit_begins(&drive_->work)) << "one is told of"; }).join();
+    std::thread([&] { EXPECT_FALSE(work_visit_begins(&drive_->work)) << "only one visit is recorded"; }).join();
     rtrcu_store_release(&drive_->work.visit.next_cpu, 77);
     EXPECT_TRUE(test::eventually([&] { return errors.contains("run on CPU 77"); })) << errors.text();
     EXPECT_TRUE(errors.contains("thread " + std::to_string(lock_thread_number()))) << errors.text();
-    EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->work.watch->stall_reports) > 1; })) << "and again";
+    EXPECT_TRUE(test::eventually([&] { return counter_read(&drive_->work.watch->stall_reports) > 1; }))
+        << "the visit is reported again";
     work_visit_ends(&drive_->work);
     uint32_t event = work_thread_event(&drive_->work.worker[WORK_WORKER_REPORT].thread);
     EXPECT_TRUE(work_visit_begins(&drive_->work));
@@ -66,11 +66,11 @@ void look_at_the_end(int, siginfo_t *, void *)
     ended_late = ended_late + (!is_visitor && rtrcu_load_relaxed(&ending->began_ns) != 0);
 }
 
-/* The next visit may begin at the first instruction behind which nobody is the visitor, and its time stays. */
-TEST_F(Fence, AVisitHasEndedBeforeTheNextMayBegin)
+/* At each instruction at which `visitor` is 0, the visit must be over, since the next one may begin. */
+TEST_F(Fence, VisitEndsBeforeTheNextMayBegin)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer delivers signals later";
+        GTEST_SKIP() << "the sanitizer delays signals";
     test::SteppedBy traps(look_at_the_end);
     ending = &drive_->work.visit;
     under_way = 0;
@@ -88,8 +88,8 @@ TEST_F(Fence, AVisitHasEndedBeforeTheNextMayBegin)
 
 #endif
 
-/* However often the thread that says it is woken, each age is said once; ages are counted anew for another visit. */
-TEST_F(Fence, AVisitIsReportedOnceAtEachAge)
+/* Each age is reported once, however often the reporter is woken.  The next visit begins with the first age. */
+TEST_F(Fence, VisitIsReportedOnceAtEachAge)
 {
     constexpr int64_t timeout_ms = 3600000, now = INT64_C(1500) * timeout_ms * 1000;
     keep();
@@ -122,31 +122,31 @@ long count_fence()
     return 0;
 }
 
-/* One that is not had leaves the notes to whoever tries next. */
-TEST_F(Fence, AVisitThatIsRefusedNotesNoMore)
+/* After a failed visit another thread may confirm readers. */
+TEST_F(Fence, RefusedVisitReleasesTheConfirmer)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     keep();
     bool refused = false, had = true;
     std::thread([&] {
         refused = test::refuse({{SYS_membarrier, EPERM}, {SYS_sched_setaffinity, EPERM}}, 0);
-        world_.craft(1); /* who acknowledges nothing */
+        world_.craft(1); /* a reader that acknowledges nothing */
         reader_fences_switch(world_.registry());
         had = refused && turn_fence(&drive_->turn);
     }).join();
     if (!refused)
-        GTEST_SKIP() << "no call can be refused here";
+        GTEST_SKIP() << "system calls cannot be refused here";
     EXPECT_FALSE(had);
     EXPECT_EQ(world_.registry()->fence_confirmer, 0u);
 }
 
-/* Interrupts of other CPUs are what the setting forbids, and so it stays where readers are to fence again. */
-TEST_F(Fence, InterruptsNoCpuWhereTheSettingForbidsIt)
+/* With membarrier=off no membarrier() is called, since it interrupts other CPUs. */
+TEST_F(Fence, DoesNotCallMembarrierIfItIsOff)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
-    keep(); /* a visit to every CPU makes the thread that reports it */
+        GTEST_SKIP() << "the emulator makes other system calls";
+    keep(); /* a visit to every CPU creates the thread that reports it */
     bool trapped = true;
     std::thread([&] {
         trapped = test::trap(SYS_membarrier, nullptr, count_fence);
@@ -161,7 +161,7 @@ TEST_F(Fence, InterruptsNoCpuWhereTheSettingForbidsIt)
         }
     }).join();
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
 }
 
 } // namespace

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A step of a grace period: what it notes and reports.
- */
+/* Tests of a step of a grace period: its state, reports, waiting threads, and handlers of blocked tasks. */
 #include "../../support/sandbox.h"
 #include "../../support/trapped.h"
 #include "../../support/variant.h"
@@ -26,7 +25,7 @@ class Step : public DriveWorld
     {
         world_.gp()->machine[kind].began_ns -= by_ns;
     }
-    /* A grace period is asked for, and finds a reader that stays. */
+    /* Request a grace period while a reader is inside. */
     void begin_beside_a_reader()
     {
         config_.tick_us = 1000;
@@ -34,13 +33,13 @@ class Step : public DriveWorld
         (void)world_.craft(1);
         request_reports();
     }
-    /* A worker whose thread does nothing: it counts how often it is woken. */
+    /* Make a worker count as running.  Returns its count of wake-ups. */
     uint32_t *still(int index)
     {
         drive_->work.worker[index].thread.state = WORK_RUNNING;
         return &drive_->work.worker[index].thread.event;
     }
-    /* Has a report been gathered since the last time? */
+    /* Returns whether a report has been gathered since the last call. */
     bool gathered(gp_kind kind = GP_NORMAL)
     {
         bool waits = drive_->work.watch->waits[kind];
@@ -49,7 +48,7 @@ class Step : public DriveWorld
     }
 };
 
-TEST_F(Step, NotesWhatTheNextOneNeeds)
+TEST_F(Step, StoresTheStateOfTheNextStep)
 {
     struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
     config_.stall_timeout_ms = 5000;
@@ -59,23 +58,23 @@ TEST_F(Step, NotesWhatTheNextOneNeeds)
     request_reports();
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_FALSE(gp_state.unscanned);
-    EXPECT_FALSE(gp_state.requested) << "a step that waits for nobody asks at the next look";
+    EXPECT_FALSE(gp_state.requested) << "the first step sets no flags";
     EXPECT_TRUE(gp_state.fenced);
     EXPECT_EQ(gp_state.unfenced.count, 0u);
     EXPECT_EQ(gp_state.report_ns, INT64_C(5000000000));
     uint32_t event = gp_state.event;
     test::World::set_inside(record, 0);
     EXPECT_TRUE(turn_step(normal_));
-    EXPECT_EQ(gp_state.event, event + 1) << "the crank was released";
+    EXPECT_EQ(gp_state.event, event + 1) << "the gp lock was released";
     world_.withdraw(record);
     request_reports();
     EXPECT_TRUE(turn_step(normal_));
-    EXPECT_FALSE(gp_state.fenced) << "nobody needs it";
+    EXPECT_FALSE(gp_state.fenced) << "no reader needs a fence";
     EXPECT_EQ(gp_state.unfenced.count, 1u);
 }
 
-/* The first report when it is as old as the setting says, the next at three times that age. */
-TEST_F(Step, AGracePeriodIsReportedAtGrowingAges)
+/* The first report is due at the configured age, the second at three times that age. */
+TEST_F(Step, GracePeriodIsReportedAtGrowingAges)
 {
     config_.stall_timeout_ms = 3600000;
     uint32_t *said = still(WORK_WORKER_REPORT);
@@ -101,23 +100,23 @@ TEST_F(Step, AGracePeriodIsReportedAtGrowingAges)
         make_older(90 * HOUR_NS, kind);
         test::World::set_inside(record, 0);
         EXPECT_TRUE(turn_step(turn_gp_state(&drive_->turn, kind)));
-        EXPECT_FALSE(gathered(kind)) << "it has ended";
+        EXPECT_FALSE(gathered(kind)) << "the grace period has ended";
         EXPECT_EQ(*said, 2u);
         world_.withdraw(record);
     }
 }
 
-/* Without a fence it stands still, knows nothing of any reader, and says so as often. */
-TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
+/* Without a fence a grace period cannot scan readers; each step reports that. */
+TEST_F(Step, MissingFenceStopsTheGracePeriodAndIsReported)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     config_.stall_timeout_ms = 3600000;
-    config_.membarrier = RTRCU_MEMBARRIER_OFF; /* the visit to every CPU is what is left */
+    config_.membarrier = RTRCU_MEMBARRIER_OFF; /* leaves only the visit to every CPU */
     uint32_t *said = still(WORK_WORKER_REPORT);
     reader_record *record = world_.craft(0);
     reader_fences_switch(world_.registry());
-    drive_->work.visit.visitor = 1; /* another's is told of */
+    drive_->work.visit.visitor = 1; /* another thread visits the CPUs */
     bool refused = true;
     std::thread([&] {
         refused = test::refuse({{SYS_sched_setaffinity, EPERM}}, 0);
@@ -150,7 +149,7 @@ TEST_F(Step, WithoutAFenceItStandsStillAndSaysSo)
         GTEST_SKIP() << "no sandbox is to be had here";
 }
 
-TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
+TEST_F(Step, ForksChildStartsWithoutStoredState)
 {
     for (struct gp_state &gp_state : drive_->turn.gp_state) {
         gp_state.unscanned = gp_state.requested = true;
@@ -178,7 +177,7 @@ TEST_F(Step, OfAForksChildBeginsWithNothingNoted)
     EXPECT_TRUE(plat_tid_is(drive_->work.survivor, lock_thread_id()));
 }
 
-/* ---- who waits, and what it does meanwhile ---- */
+/* ---- threads that wait ---- */
 
 bool until_reached(struct serve *serve)
 {
@@ -186,12 +185,12 @@ bool until_reached(struct serve *serve)
     return callback_barrier_reached(serve->cb);
 }
 
-/* As rcu_barrier() turns. */
+/* The options that rcu_barrier() uses. */
 constexpr turn_options for_barrier = {
     .never_spins = true, .never_sleeps = false, .by_caller = true, .serve = until_reached};
 
-/* rcu_barrier() turns no longer than it waits for callbacks, and leaves its watch to whoever comes next. */
-TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
+/* rcu_barrier() stops advancing when its callbacks have returned, and leaves polling to another thread. */
+TEST_F(Step, BarrierStopsAdvancingTheGracePeriodOnceItsCallbacksReturned)
 {
     begin_beside_a_reader();
     while (drive_->turn.gp_state[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
@@ -204,11 +203,11 @@ TEST_F(Step, ABarrierThatIsThroughLeavesTheRest)
     drive_->turn.gp_state[GP_NORMAL].poller = {77};
     turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
-    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].poller.number, 77u) << "another's";
+    EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].poller.number, 77u) << "another thread stays the poller";
 }
 
-/* Those who sleep longer and longer rely on it: one of them has to look once a tick from then on. */
-TEST_F(Step, WhoLeavesItsWatchTellsWhoeverSleeps)
+/* The other waiters sleep at growing intervals and rely on the poller: when it leaves, one of them must poll. */
+TEST_F(Step, LeavingPollerWakesASleeper)
 {
     begin_beside_a_reader();
     struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
@@ -219,8 +218,8 @@ TEST_F(Step, WhoLeavesItsWatchTellsWhoeverSleeps)
     }
 }
 
-/* What is ready, and whose owner has gone meanwhile, does not wait for the readers. */
-TEST_F(Step, WhoServesServesBetweenItsSteps)
+/* Ready callbacks of a thread that has exited must not wait for the grace period's readers. */
+TEST_F(Step, ServingThreadServesBetweenItsSteps)
 {
     static constexpr turn_options serves = {
         .never_spins = true, .never_sleeps = false, .by_caller = false, .serve = driver_serve_meanwhile};
@@ -229,7 +228,7 @@ TEST_F(Step, WhoServesServesBetweenItsSteps)
     config_.tick_us = 1000;
     config_.boost = 0;
     for (serve_daemon &daemon : drive_->serve.daemon)
-        daemon.thread.state = WORK_RUNNING; /* keeps what it is given */
+        daemon.thread.state = WORK_RUNNING; /* without a thread, so that queues stay listed */
     reader_record *owner = world_.craft(0), *inside = world_.craft(0);
     make_ready(owner, 1);
     world_.withdraw(owner);
@@ -246,15 +245,16 @@ TEST_F(Step, WhoServesServesBetweenItsSteps)
         EXPECT_EQ(rtrcu_load_acquire(&serve_slot(owner)->listed), options == &serves ? 1u : 0u);
         test::World::set_inside(inside, 0);
         advancer.wait();
-        EXPECT_FALSE(is_running()) << "it has turned to the end";
+        EXPECT_FALSE(is_running()) << "the caller has advanced the grace period to its end";
     }
 }
 
-/* A deadline thread wakes nobody, and a driver without a thread turns nothing: so a weak caller turns it itself. */
-TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
+/* A deadline thread wakes no driver, and a driver without a thread advances no grace period: in both cases a caller of
+ * low priority advances itself. */
+TEST_F(Step, LowPriorityCallerNeedsADriverWithAThread)
 {
-    constexpr uint32_t weak = 33;                        /* and so it was at the last look */
-    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it: nobody turns */
+    constexpr uint32_t weak = 33;                        /* the result of the last check */
+    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* the driver is being created, and advances nothing */
     config_.tick_us = 3600000000;
     drive_->work.thread.sleeping = WORK_ASLEEP;
     const auto gp_lock_releases = [&](gp_kind kind) {
@@ -277,8 +277,8 @@ TEST_F(Step, AWeakCallerLeavesItOnlyToADriverThatHasAThread)
     });
 }
 
-/* The handler is told once of the tasks that came, by a thread that holds nothing. */
-TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
+/* The worker that calls the handler is woken once for the arrived tasks. */
+TEST_F(Step, HandlerIsCalledForArrivedTasks)
 {
     reader_record *record = world_.craft(1);
     uint32_t *told = still(WORK_WORKER_NOTIFY);
@@ -294,19 +294,19 @@ TEST_F(Step, TheHandlerIsToldOfTasksThatCame)
     EXPECT_EQ(gp_state.tasks_notified, world_.gp()->machine[GP_NORMAL].tasks_came);
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_NOTIFY].wanted, 1u);
     EXPECT_FALSE(turn_step(normal_));
-    EXPECT_EQ(*told, 1u) << "it was told";
+    EXPECT_EQ(*told, 1u) << "no further task has arrived";
     test::World::set_inside(record, 0);
     EXPECT_TRUE(turn_step(normal_));
 }
 
-/* The thread that is to tell cannot be made yet: the next step tries again. */
-TEST_F(Step, AHandlerThatWasNotToldIsToldLater)
+/* The worker that calls the handler cannot be created at first; a later step tries again. */
+TEST_F(Step, HandlerIsCalledLaterAfterARefusal)
 {
     reader_record *record = world_.craft(1);
     struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
     work_set_blocking_handler(&drive_->work, [] {});
     config_.tick_us = 60000000;
-    drive_->work.refused_ns = plat_clock_now(); /* as is believed for a tick */
+    drive_->work.refused_ns = plat_clock_now(); /* the refusal is remembered for a tick */
     request_reports();
     EXPECT_FALSE(turn_step(normal_));
     uint32_t before = gp_state.tasks_notified;
@@ -323,18 +323,18 @@ TEST_F(Step, AHandlerThatWasNotToldIsToldLater)
 
 uint32_t *tasks_came;
 
-/* While the thread that tells the handler is woken, which has looked at the tasks already. */
+/* In place of the wake-up of the worker: another task arrives. */
 long have_a_task_come()
 {
     ++*tasks_came;
     return 0;
 }
 
-/* Its grace period would wait until the task is scheduled by chance. */
-TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
+/* A task arrives after the step has read the count, so the next step must wake the worker again. */
+TEST_F(Step, HandlerIsCalledForATaskThatArrivesMeanwhile)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     (void)world_.craft(1);
     uint32_t *told = still(WORK_WORKER_NOTIFY);
     work_set_blocking_handler(&drive_->work, [] {});
@@ -349,7 +349,7 @@ TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
         EXPECT_TRUE(!trapped || !turn_step(normal_));
     }).join();
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
     EXPECT_EQ(*told, 1u);
     EXPECT_EQ(*tasks_came, first + 1);
     EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].tasks_notified, first);
@@ -357,10 +357,10 @@ TEST_F(Step, TheHandlerIsToldOfATaskThatComesWhileItIsTold)
     EXPECT_EQ(*told, 2u);
 }
 
-/* ---- expedited ones ---- */
+/* ---- expedited grace periods ---- */
 
-/* A deadline thread makes no thread and wakes nobody: it leaves a note, or turns to the end. */
-TEST_F(Step, ADeadlineThreadTurnsItAlone)
+/* A deadline thread creates and wakes no worker: it leaves a request, or advances to the end itself. */
+TEST_F(Step, DeadlineThreadAdvancesAlone)
 {
     test::Worker thread;
     thread.run([&] {
@@ -379,8 +379,8 @@ TEST_F(Step, ADeadlineThreadTurnsItAlone)
     EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 1u);
 }
 
-/* Where no worker is to be had the driver is hurried, if it is there. */
-TEST_F(Step, WithoutAWorkerTheDriverIsHurried)
+/* If no worker can be created, the driver is woken with urgent work. */
+TEST_F(Step, DriverIsWokenUrgentlyWithoutAWorker)
 {
     config_.tick_us = 3600000000;
     drive_->work.refused_ns = plat_clock_now();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Turning the crank, step by step: what one step does, and where an ordinary thread sleeps instead.
- */
+/* Tests of advancing a grace period: the effect of one step, waiting callers, and immediate grace periods. */
 #include <cerrno>
 #include <string>
 
@@ -34,14 +33,14 @@ class Turn : public DriveWorld
     }
 };
 
-TEST_F(Turn, AStepOfNothingIsNone)
+TEST_F(Turn, StepWithoutANeededGracePeriodDoesNothing)
 {
     uint64_t before = seq();
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_EQ(seq(), before);
 }
 
-TEST_F(Turn, AStepBeginsAndEndsWhereNobodyIsInside)
+TEST_F(Turn, StepBeginsAndEndsWithoutReaders)
 {
     (void)world_.craft(0);
     request_reports();
@@ -52,23 +51,23 @@ TEST_F(Turn, AStepBeginsAndEndsWhereNobodyIsInside)
     EXPECT_FALSE(turn_step(normal_));
 }
 
-TEST_F(Turn, TheFirstStepAsksNobodyTheNextDoes)
+TEST_F(Turn, OnlySecondStepRequestsReports)
 {
     reader_record *record = world_.craft(1);
     request_reports();
     uint64_t before = seq();
     EXPECT_FALSE(turn_step(normal_));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_NORMAL));
-    uint32_t word = rtrcu_load_relaxed(&record->self->word);
+    uint32_t word = rtrcu_word_of(record->self);
     EXPECT_FALSE(turn_step(normal_));
-    EXPECT_NE(rtrcu_load_relaxed(&record->self->word), word);
+    EXPECT_NE(rtrcu_word_of(record->self), word);
     test::World::set_inside(record, 0);
     EXPECT_TRUE(turn_step(normal_));
     EXPECT_EQ(seq(), before + SEQ_STEP);
 }
 
-/* Turns are counted for those who leave them to the driver, and only while they wait. */
-TEST_F(Turn, TurnsAreCountedForThoseWhoWaitForThem)
+/* Threads that leave the steps to the driver wait for the count of releases of the normal gp lock. */
+TEST_F(Turn, ReleasesAreCountedWhileThreadsWaitForThem)
 {
     request_reports();
     EXPECT_TRUE(turn_step(normal_));
@@ -76,13 +75,13 @@ TEST_F(Turn, TurnsAreCountedForThoseWhoWaitForThem)
     tally_raise(&drive_->turn.driver_waiters);
     request_reports(GP_EXPEDITED);
     EXPECT_TRUE(turn_step(expedited_));
-    EXPECT_EQ(drive_->turn.gp_lock_releases, 0u) << "nobody waits for that kind so";
+    EXPECT_EQ(drive_->turn.gp_lock_releases, 0u) << "only the normal kind is counted";
     request_reports();
     EXPECT_TRUE(turn_step(normal_));
     EXPECT_EQ(drive_->turn.gp_lock_releases, 1u);
 }
 
-TEST_F(Turn, AStepWaitsForNobody)
+TEST_F(Turn, StepDoesNotWaitForTheGpLock)
 {
     request_reports();
     test::Worker holder;
@@ -92,8 +91,8 @@ TEST_F(Turn, AStepWaitsForNobody)
     EXPECT_TRUE(turn_step(normal_));
 }
 
-/* The last reader's report is waited for a moment; then the rest is somebody else's. */
-TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
+/* The caller's step waits for readers for a moment only. */
+TEST_F(Turn, ExpeditedCallersStepEndsTheGracePeriodUnlessAReaderStays)
 {
     reader_record *record = world_.craft(0);
     uint64_t before = seq(GP_EXPEDITED);
@@ -106,16 +105,16 @@ TEST_F(Turn, AnExpeditedCallersStepEndsItOrLeavesIt)
     test::World::set_inside(record, 1);
     EXPECT_FALSE(take_first_step(GP_EXPEDITED));
     EXPECT_TRUE(gp_is_running(world_.gp(), GP_EXPEDITED));
-    EXPECT_FALSE(take_first_step(GP_EXPEDITED)) << "it is still inside";
+    EXPECT_FALSE(take_first_step(GP_EXPEDITED)) << "the reader is still inside";
     test::World::set_inside(record, 0);
     EXPECT_TRUE(take_first_step(GP_EXPEDITED));
     EXPECT_EQ(seq(GP_EXPEDITED), before + 2 * SEQ_STEP);
     EXPECT_EQ(drive_->turn.gp_state[GP_EXPEDITED].by_caller.count, 2u);
 }
 
-/* It watches as long as the setting says: readers that leave meanwhile end the step.  An ordinary thread on the CPU of
- * one of them does so for one that runs elsewhere. */
-TEST_F(Turn, AnExpeditedCallersStepWatchesForAMoment)
+/* The caller polls for spin_us, and ends the step when the readers have left.  It also polls if one of the readers was
+ * last seen on its own CPU and another one elsewhere. */
+TEST_F(Turn, ExpeditedCallersStepSpinsForAMoment)
 {
     static const uint32_t elsewhere = UINT32_MAX;
     static uint32_t here;
@@ -140,8 +139,8 @@ TEST_F(Turn, AnExpeditedCallersStepWatchesForAMoment)
     EXPECT_TRUE(ended);
 }
 
-/* An ordinary thread does not queue for the crank, where it could not help its holder: it sleeps. */
-TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
+/* An ordinary thread does not wait for the gp lock itself, but sleeps until its release. */
+TEST_F(Turn, OrdinaryCallerSleepsWhileAnotherHoldsTheGpLock)
 {
     tally *sleeping = &drive_->turn.gp_state[GP_NORMAL].sleeping;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
@@ -157,12 +156,12 @@ TEST_F(Turn, AnOrdinaryCallerSleepsWhileAnotherHasTheCrank)
     EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].by_caller.count, 1u);
 }
 
-/* A caller that has left its turn to the driver wakes it again now and then, less and less often. */
-TEST_F(Turn, WhoLeavesItsTurnGetsPatient)
+/* A caller that has left the steps to the driver wakes it again at growing intervals. */
+TEST_F(Turn, PausesOfALowPriorityCallerGrow)
 {
-    constexpr uint32_t weak = 33; /* and so it was at the last look */
+    constexpr uint32_t weak = 33; /* the priorities at the last check */
     constexpr int64_t tick_ns = 1000000, waits = 200;
-    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it */
+    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* the driver is being created */
     drive_->work.thread.sleeping = WORK_ASLEEP;
     config_.tick_us = tick_ns / 1000;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
@@ -186,7 +185,7 @@ int64_t rests_ns[rests_watched];
 int rests_seen;
 test::Steps *rested;
 
-/* A wait for the driver's turns, which runs out at once; the last one goes on until the test says so. */
+/* In place of a futex wait: notes its timeout, then times out; the last wait lasts until the test ends it. */
 long rest_and_note()
 {
     const auto *rest = reinterpret_cast<const struct timespec *>(test::fourth_argument.load());
@@ -205,18 +204,18 @@ void expect_rests_that_grow(int64_t first_ns)
     EXPECT_EQ(rests_ns[0], first_ns);
     for (int i = 1; i < rests_watched; i++)
         EXPECT_EQ(rests_ns[i], rests_ns[i - 1] < longest_ns ? 2 * rests_ns[i - 1] : rests_ns[i - 1]) << i;
-    EXPECT_EQ(rests_ns[rests_watched - 1], rests_ns[rests_watched - 2]) << "it has come to the longest";
+    EXPECT_EQ(rests_ns[rests_watched - 1], rests_ns[rests_watched - 2]) << "the pause has reached its maximum";
 }
 
-/* However long it waits it sleeps, each time twice as long as before, and at last for a tenth of a second or more. */
-TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
+/* The pauses double until a maximum. */
+TEST_F(Turn, PauseOfALowPriorityCallerIsBounded)
 {
-    constexpr uint32_t weak = 33; /* and so it was at the last look */
+    constexpr uint32_t weak = 33; /* the priorities at the last check */
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
-    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it */
+        GTEST_SKIP() << "the emulator makes other system calls";
+    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* the driver is being created */
     drive_->work.thread.sleeping = WORK_ASLEEP;
-    config_.tick_us = 12500; /* the longest is a rest of its own */
+    config_.tick_us = 12500; /* so that the longest pause differs from the others */
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     test::Steps steps;
     rested = &steps;
@@ -225,7 +224,7 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
     test::Worker caller;
     caller.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.gp_lock_releases, rest_and_note); });
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
     caller.start([&] {
         rtrcu_self.sched = weak;
         turn_synchronize(normal_, cookie);
@@ -238,13 +237,13 @@ TEST_F(Turn, WhoLeavesItsTurnRestsAsLongInTheEnd)
     (void)work_thread_release(&drive_->work.thread);
 }
 
-/* So does who finds another at it. */
-TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
+/* The same for a thread that finds another thread taking the step. */
+TEST_F(Turn, PauseOfAHelperIsBounded)
 {
     static const turn_options options = {};
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
-    config_.tick_us = 12500; /* the longest is a rest of its own */
+        GTEST_SKIP() << "the emulator makes other system calls";
+    config_.tick_us = 12500; /* so that the longest pause differs from the others */
     request_reports();
     test::Steps steps;
     rested = &steps;
@@ -253,7 +252,7 @@ TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
     test::Worker holder, helper;
     helper.run([&] { trapped = test::trap(SYS_futex, &drive_->turn.gp_state[GP_NORMAL].event, rest_and_note); });
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
     holder.run([&] { turn_gp_lock(normal_); });
     helper.start([&] { turn_if_needed(normal_, &options); });
     EXPECT_TRUE(test::eventually([&] { return steps.at() >= 1; }));
@@ -263,8 +262,8 @@ TEST_F(Turn, WhoHelpsRestsAsLongInTheEnd)
     expect_rests_that_grow(config_.tick_us * 1000);
 }
 
-/* Who waits for the crank is away, and no longer when it has it. */
-TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
+/* A thread is marked asleep only while it waits for the gp lock. */
+TEST_F(Turn, ThreadIsNotMarkedAsleepAfterWaitingForTheGpLock)
 {
     test::Worker holder, waiter;
     pid_t id = 0;
@@ -287,16 +286,16 @@ TEST_F(Turn, WhoHasWaitedForTheCrankIsNotAway)
     EXPECT_FALSE(away);
 }
 
-TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
+TEST_F(Turn, SleeperWithoutAFenceIsUncounted)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     keep();
     tally *sleeping = &drive_->turn.gp_state[GP_NORMAL].sleeping;
     reader_record *record = world_.craft(0);
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
     config_.tick_us = 3600000000;
-    config_.membarrier = RTRCU_MEMBARRIER_OFF; /* the visit to every CPU is what is left */
+    config_.membarrier = RTRCU_MEMBARRIER_OFF; /* leaves only the visit to every CPU */
     reader_fences_switch(world_.registry());
     bool refused = true;
     test::Worker caller;
@@ -318,8 +317,8 @@ TEST_F(Turn, WhoSleepsForWantOfAFenceIsCountedOutAgain)
     EXPECT_EQ(tally_read(sleeping), 0u);
 }
 
-/* Who waits for readers first looks once a tick; those who come later do not. */
-TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
+/* The first waiter polls once per tick; a second one does not. */
+TEST_F(Turn, FirstWaiterBecomesThePoller)
 {
     reader_record *record = world_.craft(1);
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
@@ -340,8 +339,8 @@ TEST_F(Turn, TheFirstWhoWaitsForReadersWatches)
     EXPECT_GE(drive_->turn.gp_state[GP_NORMAL].slept.count, 1u);
 }
 
-/* The rest look less and less often. */
-TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
+/* Waiters other than the poller poll at growing intervals. */
+TEST_F(Turn, OtherWaitersPollAtGrowingIntervals)
 {
     constexpr long ticks = 60;
     config_.tick_us = 1000;
@@ -362,8 +361,8 @@ TEST_F(Turn, WhoDoesNotWatchSleepsLongerAndLonger)
     second.wait();
 }
 
-/* However low its priority. */
-TEST_F(Turn, ARealTimeWaiterLooksOnceATick)
+/* A waiter with the lowest real-time priority polls once per tick, beside the poller. */
+TEST_F(Turn, RealTimeWaiterPollsOncePerTick)
 {
     constexpr long ticks = 60;
     if (!real_time_allowed())
@@ -389,8 +388,8 @@ TEST_F(Turn, ARealTimeWaiterLooksOnceATick)
     second.wait();
 }
 
-/* Who wakes looks before it complains: the last reader may have left without a report. */
-TEST_F(Turn, WhatHasEndedMeanwhileIsNotReported)
+/* The last reader may have left without a report, so a waiter checks that before it reports a stall. */
+TEST_F(Turn, EndedGracePeriodIsNotReported)
 {
     config_.tick_us = 3600000000;
     config_.stall_timeout_ms = 3600000;
@@ -416,7 +415,7 @@ TEST_F(Turn, WhatHasEndedMeanwhileIsNotReported)
     EXPECT_EQ(drive_->work.worker[WORK_WORKER_REPORT].thread.state, static_cast<uint32_t>(WORK_NONE));
 }
 
-TEST_F(Turn, OnlyWhatIsNeededIsTurned)
+TEST_F(Turn, OnlyNeededGracePeriodsAreAdvanced)
 {
     const turn_options options = {};
     uint64_t before = seq();
@@ -428,8 +427,7 @@ TEST_F(Turn, OnlyWhatIsNeededIsTurned)
     EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].by_caller.count, 0u);
 }
 
-/* Behind a fence that had to be had, so that who comes to read is seen. */
-TEST_F(Turn, WhoDoesNotReadIsPutToSleep)
+TEST_F(Turn, ThreadThatDoesNotReadBecomesIdle)
 {
     config_.idle_scans = 1;
     reader_record *record = world_.craft(0);
@@ -442,11 +440,11 @@ TEST_F(Turn, WhoDoesNotReadIsPutToSleep)
     EXPECT_EQ(reader_scanned_slots(record->leaf) & reader_bit(record), 0u);
 }
 
-/* However often a turn wakes it that was not its own, it sleeps again, and wakes the driver once each time. */
-TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
+/* Each time that a step of another thread wakes it, the caller wakes the driver once and sleeps again. */
+TEST_F(Turn, LowPriorityCallerSleepsAgain)
 {
-    constexpr uint32_t weak = 33;                        /* and so it was at the last look */
-    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* somebody is making it */
+    constexpr uint32_t weak = 33;                        /* as at the last check */
+    ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* the driver is being created */
     drive_->work.thread.sleeping = WORK_ASLEEP;
     config_.tick_us = 3600000000;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
@@ -474,8 +472,8 @@ TEST_F(Turn, WhoLeavesItsTurnSleepsAgain)
     (void)work_thread_release(&drive_->work.thread);
 }
 
-/* Those who wait for an expedited number are told of its end. */
-TEST_F(Turn, APassAloneIsCountedAndSaid)
+/* Also, threads that wait for the expedited sequence number are woken. */
+TEST_F(Turn, ImmediateGracePeriodIsCountedAndTraced)
 {
     const auto ended = [&] {
         return drive_->turn.exp_waiters.ended[0] + drive_->turn.exp_waiters.ended[1] +
@@ -489,8 +487,8 @@ TEST_F(Turn, APassAloneIsCountedAndSaid)
     }
 }
 
-/* As in a fork's child, where what was under way in the parent does not count. */
-TEST_F(Turn, APassAloneIsOneGracePeriod)
+/* The cookie needs two grace periods, as in a fork's child, where the parent's one in progress does not count. */
+TEST_F(Turn, ImmediateGracePeriodIsOneGracePeriod)
 {
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL) + SEQ_STEP;
     EXPECT_FALSE(turn_try_immediate(normal_, cookie));
@@ -498,8 +496,8 @@ TEST_F(Turn, APassAloneIsOneGracePeriod)
     EXPECT_TRUE(turn_try_immediate(normal_, cookie));
 }
 
-/* Nobody reads, but the grace period under way has waited for somebody who has left: that is to be ended first. */
-TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
+/* No reader is left, but the grace period in progress must end first. */
+TEST_F(Turn, RunningGracePeriodIsNotCompletedImmediately)
 {
     reader_record *record = world_.craft(1);
     request_reports(GP_EXPEDITED);
@@ -514,8 +512,8 @@ TEST_F(Turn, WhatIsUnderWayIsNotPassedAlone)
         EXPECT_EQ(ended, 0u);
 }
 
-/* It looks again and again while a reader may run on another CPU than its own. */
-TEST_F(Turn, WhoNeverSleepsDoesNot)
+/* With never_sleeps the thread keeps polling while a reader runs on another CPU. */
+TEST_F(Turn, ThreadWithNeverSleepsDoesNotSleep)
 {
     static const uint32_t elsewhere = UINT32_MAX;
     const turn_options options = {.never_spins = false, .never_sleeps = true, .by_caller = false, .serve = nullptr};
@@ -529,17 +527,17 @@ TEST_F(Turn, WhoNeverSleepsDoesNot)
     advancer.run([&] { id = lock_thread_number(); });
     advancer.start([&] { turn_if_needed(normal_, &options); });
     EXPECT_TRUE(test::eventually([&] { return peek(&drive_->turn.gp_state[GP_NORMAL].poller.number) == id; }))
-        << "it has taken a step at least";
+        << "the thread takes a step";
     test::World::set_inside(record, 0);
     bool found = test::eventually([&] { return advancer.is_done(); });
     EXPECT_TRUE(found);
-    while (!advancer.is_done()) /* ends where it sleeps */
+    while (!advancer.is_done()) /* ends the wait of a thread that sleeps nevertheless */
         plat_futex_wake(&drive_->turn.gp_state[GP_NORMAL].event, INT32_MAX);
     EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].slept.count, 0u);
 }
 
-/* Nor is what stands behind the two kinds taken for a third. */
-TEST_F(Turn, TheEndOfABoostWakesNobodyWhoWaits)
+/* GP_ACTION_UNLOCK_PI is not taken for the wake-up of a third kind of grace period. */
+TEST_F(Turn, EndOfABoostWakesNoWaiter)
 {
     test::Worker reader;
     for (uint32_t i = 0; i < 4; i++)
@@ -557,7 +555,7 @@ TEST_F(Turn, TheEndOfABoostWakesNobodyWhoWaits)
         EXPECT_EQ(gp_state.event, 0u);
 }
 
-TEST(DriveProbes, AreThere)
+TEST(DriveProbes, Exist)
 {
     EXPECT_EQ(test::missing_probes({"gp_fence", "boost"}), std::vector<std::string>{});
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waiting for callbacks.
- */
+/* Tests of rcu_barrier() of a liburcu flavour, and of polled cookies. */
 #include <atomic>
 #include <vector>
 
@@ -19,7 +18,7 @@ void call(rcu_head *)
     called = true;
 }
 
-TEST_F(Barrier, WhoWasOnlineIsOnlineBehindIt)
+TEST_F(Barrier, OnlineThreadIsOnlineAfterwards)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
     ASSERT_TRUE(urcu_register(adopted));
@@ -33,8 +32,8 @@ TEST_F(Barrier, WhoWasOnlineIsOnlineBehindIt)
     end_ordinary(adopted);
 }
 
-/* It would wait for itself. */
-TEST_F(Barrier, NobodyWaitsInsideACallback)
+/* rcu_barrier() inside a callback would wait for that callback. */
+TEST_F(Barrier, CallInsideACallbackDoesNotWait)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_TRUE(urcu_register(adopted));
@@ -47,7 +46,7 @@ TEST_F(Barrier, NobodyWaitsInsideACallback)
     urcu_unregister(adopted);
 }
 
-TEST_F(Barrier, EachServerIsWaitedFor)
+TEST_F(Barrier, WaitsForTheCallbacksOfEachServer)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     std::vector<adopt_server *> servers;
@@ -65,8 +64,8 @@ TEST_F(Barrier, EachServerIsWaitedFor)
     end_ordinary(adopted);
 }
 
-/* No memory is large enough for its stack.  The poll makes the thread as soon as it can be made. */
-TEST_F(Barrier, APolledCookieThatNoThreadTurnsIsReported)
+/* The thread's stack is too large for the memory.  A later poll creates the thread once that is possible. */
+TEST_F(Barrier, PolledCookieWithoutAThreadIsReported)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     auto &home = const_cast<plat_thread_attr &>(*work_attr(all_.work));
@@ -76,7 +75,7 @@ TEST_F(Barrier, APolledCookieThatNoThreadTurnsIsReported)
     home.stack_bytes = size_t{1} << 47;
     uint64_t cookie = urcu_start_poll(adopted);
     EXPECT_FALSE(urcu_poll_state(adopted, cookie));
-    EXPECT_TRUE(errors.contains("no thread can be made that turns the grace period")) << errors.text();
+    EXPECT_TRUE(errors.contains("no thread can be created that advances the grace period")) << errors.text();
     EXPECT_EQ(adopted->threads_refused, 2u);
 
     home.stack_bytes = stack_bytes;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A server for every CPU, and for none.
- */
+/* Tests of the choice of a server: the thread's own, its CPU's, or the default one. */
 #include <cerrno>
 #include <sys/resource.h>
 
@@ -20,7 +19,7 @@ int count(const rtrcu_adopted *adopted)
     return servers;
 }
 
-TEST_F(Choice, AServerForEveryCpuComesAndGoes)
+TEST_F(Choice, ServersOfAllCpusAreCreatedAndFreed)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_EQ(count(adopted), 1);
@@ -34,7 +33,7 @@ TEST_F(Choice, AServerForEveryCpuComesAndGoes)
     EXPECT_FALSE(urcu_has_cpu_servers(adopted));
 }
 
-TEST_F(Choice, ACpuThatHasNoneLosesNone)
+TEST_F(Choice, ServersOfCpusAreCounted)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     EXPECT_EQ(urcu_server_set_cpu(adopted, 0, nullptr), 0);
@@ -45,7 +44,7 @@ TEST_F(Choice, ACpuThatHasNoneLosesNone)
     EXPECT_FALSE(urcu_has_cpu_servers(adopted));
 }
 
-TEST_F(Choice, ACpuHasOneServerAtMost)
+TEST_F(Choice, CpuHasAtMostOneServer)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     EXPECT_EQ(urcu_server_set_cpu(adopted, plat_cpus_configured(), &adopted->ordinary), -EINVAL);
@@ -55,11 +54,11 @@ TEST_F(Choice, ACpuHasOneServerAtMost)
     EXPECT_FALSE(urcu_has_cpu_servers(adopted));
 }
 
-/* A server that a program takes from its CPU is its own to free. */
-TEST_F(Choice, ACpuWithoutOneIsPassedOver)
+/* The program must free a server that it has removed from its CPU. */
+TEST_F(Choice, CpuWithoutAServerUsesTheDefault)
 {
     if (plat_cpus_configured() < 2)
-        GTEST_SKIP() << "needs two CPUs";
+        GTEST_SKIP() << "there is one CPU";
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);
     adopt_server *taken = urcu_server_of_cpu(adopted, 0);
@@ -83,8 +82,8 @@ void nothing(rcu_head *)
 {
 }
 
-/* It is freed behind a grace period, which does not wait for whoever is outside, or unknown. */
-TEST_F(Choice, ACpusServerIsQueuedToInsideAlone)
+/* A CPU's server is freed after a grace period, which waits only for registered threads inside a section. */
+TEST_F(Choice, CpusServerIsUsedOnlyInsideASection)
 {
     static rcu_head heads[4];
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -92,7 +91,7 @@ TEST_F(Choice, ACpusServerIsQueuedToInsideAlone)
     test::Worker caller;
     caller.run([&] {
         urcu_call(adopted, &heads[0], nothing);
-        rtrcu_store_relaxed(&block()->word, generation_); /* inside, and not registered */
+        rtrcu_store_relaxed(&block()->word, generation_); /* inside, but not registered */
         urcu_call(adopted, &heads[1], nothing);
         rtrcu_store_relaxed(&block()->word, 0);
         ASSERT_TRUE(urcu_register(adopted));
@@ -111,7 +110,7 @@ TEST_F(Choice, ACpusServerIsQueuedToInsideAlone)
     end_ordinary(adopted);
 }
 
-TEST_F(Choice, AThreadsOwnComesBeforeItsCpus)
+TEST_F(Choice, ThreadsServerPrecedesItsCpus)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);
@@ -120,12 +119,12 @@ TEST_F(Choice, AThreadsOwnComesBeforeItsCpus)
     ASSERT_TRUE(urcu_server_set_thread(adopted, own));
     EXPECT_EQ(urcu_server_in_use(adopted), own);
     ASSERT_TRUE(urcu_server_set_thread(adopted, nullptr));
-    EXPECT_GE(urcu_server_in_use(adopted)->cpu, 0) << "that of whatever CPU it is on";
+    EXPECT_GE(urcu_server_in_use(adopted)->cpu, 0) << "the thread uses the server of its current CPU";
     urcu_server_free(adopted, own);
     urcu_servers_free_all(adopted);
 }
 
-TEST_F(Choice, AServerIsOfItsCpuAndOfTheKindThatWasAskedFor)
+TEST_F(Choice, ServerHasTheRequestedCpuAndKind)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_EQ(urcu_servers_create_all(adopted, 1), 0);
@@ -136,7 +135,7 @@ TEST_F(Choice, AServerIsOfItsCpuAndOfTheKindThatWasAskedFor)
     urcu_servers_free_all(adopted);
 }
 
-TEST_F(Choice, ACpuWithoutMemoryForAServerIsSaid)
+TEST_F(Choice, MissingMemoryForAServerIsReported)
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "memory cannot be limited";
@@ -153,8 +152,8 @@ TEST_F(Choice, ACpuWithoutMemoryForAServerIsSaid)
     EXPECT_FALSE(urcu_has_cpu_servers(adopted));
 }
 
-/* Whoever found one of them inside its section may queue to it until that ends. */
-TEST_F(Choice, ServersGoBehindAGracePeriod)
+/* A thread that found a server inside its read-side section may queue to it until the section ends. */
+TEST_F(Choice, ServersAreFreedAfterAGracePeriod)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);
@@ -172,8 +171,8 @@ TEST_F(Choice, ServersGoBehindAGracePeriod)
     EXPECT_EQ(count(adopted), 1);
 }
 
-/* What frees servers waits, and is outside meanwhile. */
-TEST_F(Choice, WhoWasOnlineIsOnlineBehindTheirEnd)
+/* The thread that frees servers is offline while it waits. */
+TEST_F(Choice, OnlineThreadIsOnlineAfterFreeingServers)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
     ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);

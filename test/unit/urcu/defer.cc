@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Rings of deferred functions: who has one, and who runs what is in it.
- */
+/* Tests of rings of deferred functions: their owners, and the threads that run the functions. */
 #include <atomic>
 #include <thread>
 
@@ -27,7 +26,7 @@ class Defer : public AdoptWorld
         AdoptWorld::SetUp();
         ran = 0;
         adopted = adopt(RTRCU_ADOPT_MEMB);
-        /* No thread runs them but the callers: a server that is being made is left alone. */
+        /* The default server counts as being created, so only callers run the functions. */
         rtrcu_store_relaxed(&adopted->ordinary.state, WORK_STARTING);
     }
     int rings() const
@@ -44,20 +43,20 @@ class Defer : public AdoptWorld
     }
 };
 
-TEST_F(Defer, AFullRingIsDrainedByItsOwner)
+TEST_F(Defer, FullRingIsDrainedByItsOwner)
 {
     defer(URCU_RING);
     EXPECT_EQ(ran, 0);
     uint64_t cookie = urcu_snap(adopted);
     defer(1);
     EXPECT_EQ(ran, URCU_RING);
-    EXPECT_TRUE(urcu_reached(adopted, cookie)) << "they ran after a grace period";
+    EXPECT_TRUE(urcu_reached(adopted, cookie)) << "the functions ran after a grace period";
     EXPECT_EQ(adopted->drainer, 0u);
     urcu_defer_barrier_own(adopted);
     EXPECT_EQ(ran, URCU_RING + 1);
 }
 
-TEST_F(Defer, TheNextThreadTakesOverWhatAThreadLeaves)
+TEST_F(Defer, NextThreadTakesOverARing)
 {
     std::thread([&] {
         defer(3);
@@ -72,7 +71,7 @@ TEST_F(Defer, TheNextThreadTakesOverWhatAThreadLeaves)
     EXPECT_EQ(ran, 4);
 }
 
-TEST_F(Defer, AThreadsEndGivesItsRingUp)
+TEST_F(Defer, ExitReleasesTheRing)
 {
     urcu_hook_exits(&all_, [](void *all) { urcu_thread_exits(static_cast<struct urcu *>(all)); });
     for (int i = 0; i < 4; i++)
@@ -83,7 +82,7 @@ TEST_F(Defer, AThreadsEndGivesItsRingUp)
     EXPECT_EQ(ran, 4);
 }
 
-TEST_F(Defer, ABarrierRunsThoseOfAllThreadsAndItsOwnThoseOfOne)
+TEST_F(Defer, BarrierRunsAllFunctionsAndOwnBarrierTheCallers)
 {
     defer(2);
     std::thread([&] { defer(3); }).join();
@@ -93,7 +92,7 @@ TEST_F(Defer, ABarrierRunsThoseOfAllThreadsAndItsOwnThoseOfOne)
     EXPECT_EQ(ran, 5);
 }
 
-TEST_F(Defer, CountersHaveThem)
+TEST_F(Defer, StatisticsIncludeDeferredFunctions)
 {
     struct rtrcu_stats stats = {};
     defer(3);
@@ -106,12 +105,12 @@ TEST_F(Defer, CountersHaveThem)
     EXPECT_EQ(stats.callbacks_backlog, 0u);
 }
 
-/* The child's only thread has its own ring; rings of others are for its next threads, with what is in them. */
-TEST_F(Defer, AChildRunsWhatItsParentDeferred)
+/* The child's thread keeps its ring.  Rings of other threads keep their functions, and later threads take them over. */
+TEST_F(Defer, ChildRunsItsParentsDeferredFunctions)
 {
     defer(2);
     std::thread([&] { defer(3); }).join();
-    rtrcu_store_relaxed(&adopted->drainer, 1); /* a thread that the child does not have */
+    rtrcu_store_relaxed(&adopted->drainer, 1); /* a thread that does not exist in the child */
     urcu_rings_after_fork_child(adopted, PLAT_NOBODY);
     EXPECT_EQ(adopted->drainer, 0u);
     EXPECT_EQ((*ring())->used, 1u);
@@ -123,7 +122,7 @@ TEST_F(Defer, AChildRunsWhatItsParentDeferred)
     EXPECT_EQ(ran, 6);
 }
 
-TEST_F(Defer, AThreadThatForksInADeferredFunctionGoesOn)
+TEST_F(Defer, ForkInADeferredFunctionContinues)
 {
     plat_tid parent = {12345};
     rtrcu_store_relaxed(&adopted->drainer, parent.number);
@@ -132,8 +131,8 @@ TEST_F(Defer, AThreadThatForksInADeferredFunctionGoesOn)
     rtrcu_store_relaxed(&adopted->drainer, 0);
 }
 
-/* The server is told of the rest when its turn comes. */
-TEST_F(Defer, TheServerDrainsAfterAnotherThread)
+/* While another thread drains, the server does not; afterwards it runs the remaining functions. */
+TEST_F(Defer, ServerDrainsAfterAnotherThread)
 {
     defer(1);
     EXPECT_TRUE(urcu_defer_waits(adopted));
@@ -143,22 +142,23 @@ TEST_F(Defer, TheServerDrainsAfterAnotherThread)
     rtrcu_store_relaxed(&adopted->drainer, 0);
     EXPECT_TRUE(urcu_defer_waits(adopted));
     EXPECT_TRUE(urcu_drain_begin(adopted));
-    defer(1); /* behind the note: for the next time */
+    defer(1); /* queued after the drain began, so for the next one */
     EXPECT_TRUE(urcu_drain_one(adopted));
     EXPECT_FALSE(urcu_drain_one(adopted));
     (void)urcu_drain_release(adopted);
     EXPECT_EQ(ran, 1);
     EXPECT_TRUE(urcu_defer_waits(adopted));
     urcu_defer_barrier(adopted);
-    EXPECT_FALSE(urcu_drain_begin(adopted)) << "nothing is left";
+    EXPECT_FALSE(urcu_drain_begin(adopted)) << "no function is left";
 }
 
-TEST_F(Defer, AReaderIsNotHeldBack)
+TEST_F(Defer, ReaderThatDefersDoesNotWait)
 {
     ASSERT_TRUE(urcu_register(adopted));
     test::CapturedErrors errors;
     block()->word = 1 | generation_ << 32;
-    rtrcu_store_relaxed(&adopted->ordinary.state, WORK_NONE); /* it runs what has no room */
+    rtrcu_store_relaxed(&adopted->ordinary.state,
+                        WORK_NONE); /* so that callers run functions for which there is no room */
     defer(URCU_RING + 3);
     urcu_defer_barrier(adopted);
     block()->word = 0;
@@ -170,10 +170,10 @@ TEST_F(Defer, AReaderIsNotHeldBack)
     end_ordinary(adopted);
 }
 
-TEST_F(Defer, WithoutMemoryWhoDefersWaits)
+TEST_F(Defer, DeferringThreadWaitsWithoutMemory)
 {
-    if (TEST_TSAN || TEST_ASAN)
-        GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
+    if (TEST_TSAN || TEST_ASAN || TEST_EMULATED)
+        GTEST_SKIP() << "memory cannot be limited";
     uint64_t cookie = urcu_snap(adopted);
     int before = 0;
     {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The program's own calls around a fork.
- */
+/* Tests of forks in a program that uses a liburcu flavour: its hooks, pauses of servers, and the child's state. */
 #include <atomic>
 #include <thread>
 
@@ -30,7 +29,7 @@ TEST_F(Fork, HooksAreCounted)
         urcu_fork_ends(adopted, false);
         return calls - before;
     };
-    urcu_hooks(adopted, &hooks, false); /* once too often */
+    urcu_hooks(adopted, &hooks, false); /* a surplus call */
     EXPECT_EQ(fork(), 0);
     urcu_hooks(adopted, &hooks, true);
     urcu_hooks(adopted, &hooks, true);
@@ -39,11 +38,10 @@ TEST_F(Fork, HooksAreCounted)
     EXPECT_EQ(fork(), 2);
     urcu_hooks(adopted, &hooks, false);
     EXPECT_EQ(fork(), 0);
-    EXPECT_EQ(adopted->ordinary.state, static_cast<uint32_t>(WORK_NONE)) << "the parent's servers are as they were";
+    EXPECT_EQ(adopted->ordinary.state, static_cast<uint32_t>(WORK_NONE)) << "the parent's servers are unchanged";
 }
 
-/* And servers have threads again. */
-TEST_F(Fork, TheChildHasAHookOfItsOwn)
+TEST_F(Fork, ChildCallsItsOwnHook)
 {
     static int before, parents, childs;
     before = parents = childs = 0;
@@ -65,8 +63,7 @@ TEST_F(Fork, TheChildHasAHookOfItsOwn)
     end_ordinary(adopted);
 }
 
-/* The locks of every flavour, not of the first alone. */
-TEST_F(Fork, TheParentHasNoLockAnyMore)
+TEST_F(Fork, ParentReleasesTheLocksOfEveryFlavour)
 {
     rtrcu_adopted *flavours[] = {adopt(RTRCU_ADOPT_MEMB), adopt(RTRCU_ADOPT_QSBR), adopt(RTRCU_ADOPT_MB)};
     urcu_before_fork(&all_);
@@ -81,8 +78,8 @@ TEST_F(Fork, TheParentHasNoLockAnyMore)
     }
 }
 
-/* Whoever looked before it, and found a fork under way, does not go to sleep behind it. */
-TEST_F(Fork, ItsEndIsSeenByWhoWillSleep)
+/* A thread that found a fork in progress before its end sees the changed event, and does not sleep. */
+TEST_F(Fork, EndIsSeenByAThreadAboutToSleep)
 {
     urcu_pause(&all_);
     uint32_t event = all_.pause.event;
@@ -91,11 +88,11 @@ TEST_F(Fork, ItsEndIsSeenByWhoWillSleep)
     EXPECT_EQ(tally_read(&all_.pause.forking), 0u);
 }
 
-/* Nor does whoever looks while sleepers are woken. */
-TEST_F(Fork, ItsEndIsSeenBeforeSleepersAreWoken)
+/* A thread that checks while sleepers are woken does not sleep either. */
+TEST_F(Fork, EndIsStoredBeforeSleepersAreWoken)
 {
     if (TEST_EMULATED)
-        GTEST_SKIP() << "the emulator's calls are not the program's";
+        GTEST_SKIP() << "the emulator makes other system calls";
     static uint32_t *event, woken_at;
     static int wakes;
     event = &all_.pause.event;
@@ -112,7 +109,7 @@ TEST_F(Fork, ItsEndIsSeenBeforeSleepersAreWoken)
         urcu_resume(&all_);
     }).join();
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
     EXPECT_EQ(wakes, 1);
     EXPECT_NE(woken_at, before);
 }
@@ -129,7 +126,7 @@ class Pause : public AdoptWorld
         AdoptWorld::SetUp();
         config_.fork_wait_us = INT64_C(3600000000);
     }
-    /* It has begun, and sleeps; or it does not wait. */
+    /* Start a fork, and return when it sleeps or has ended. */
     void begin()
     {
         forker_id_ = 0;
@@ -142,7 +139,7 @@ class Pause : public AdoptWorld
     }
 };
 
-TEST_F(Pause, WaitsForACallbackThatIsUnderWay)
+TEST_F(Pause, WaitsForARunningCallback)
 {
     static test::Steps *steps;
     test::Steps own;
@@ -164,7 +161,7 @@ TEST_F(Pause, WaitsForACallbackThatIsUnderWay)
     end_ordinary(adopted);
 }
 
-/* Not for the batch: with slow callbacks its patience would be over, and the child has the lock of one. */
+/* The fork waits for the running callback only, and not for the rest of the batch. */
 TEST_F(Pause, WaitsForOneCallbackOfABatch)
 {
     static test::Steps *steps;
@@ -174,7 +171,7 @@ TEST_F(Pause, WaitsForOneCallbackOfABatch)
     ran = 0;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     rcu_head heads[3] = {};
-    urcu_pause(&all_); /* so that they come in one batch */
+    urcu_pause(&all_); /* so that the callbacks are invoked in one batch */
     for (rcu_head &head : heads) {
         urcu_server_call(&adopted->ordinary, &head, [](rcu_head *) {
             steps->reach(1);
@@ -195,8 +192,8 @@ TEST_F(Pause, WaitsForOneCallbackOfABatch)
     end_ordinary(adopted);
 }
 
-/* That producer may be the one that forks, in a handler. */
-TEST_F(Pause, WaitsForNoServerThatWaitsForAProducer)
+/* The producer may be the forking thread, interrupted by a handler that forks. */
+TEST_F(Pause, DoesNotWaitForAServerThatWaitsForAProducer)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopt_server *server = &adopted->ordinary;
@@ -207,7 +204,8 @@ TEST_F(Pause, WaitsForNoServerThatWaitsForAProducer)
         head.func = [](rcu_head *) { ran++; };
         (void)cbqueue_push(&server->queue, &head, CB_ANYBODY);
     }
-    rtrcu_store_relaxed(&heads[0].next, static_cast<rcu_head *>(nullptr)); /* the second's producer has not set it */
+    /* the producer of the second callback has not stored the link */
+    rtrcu_store_relaxed(&heads[0].next, static_cast<rcu_head *>(nullptr));
     (void)urcu_server_urge(server);
     EXPECT_TRUE(test::eventually(
         [&] { return cbqueue_inbox_is_empty(&server->queue) && rtrcu_load_acquire(&server->serving) != 0; }));
@@ -220,8 +218,8 @@ TEST_F(Pause, WaitsForNoServerThatWaitsForAProducer)
     end_ordinary(adopted);
 }
 
-/* A server may come or go meanwhile, and be freed. */
-TEST_F(Pause, LooksAtServersUnderTheirLock)
+/* A server may be started, stopped or freed while the fork reads the list. */
+TEST_F(Pause, ReadsServersUnderTheirLock)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     lock_acquire(&adopted->servers_lock);
@@ -232,7 +230,7 @@ TEST_F(Pause, LooksAtServersUnderTheirLock)
     urcu_resume(&all_);
 }
 
-/* Threads that fork all the time do not keep callbacks from running: after fork_wait_us one batch runs anyway. */
+/* While threads fork, a server is held off, but for fork_wait_us at most: then one batch runs. */
 TEST_F(Fork, HeldOffServerRunsABatchAfterForkWait)
 {
     static std::atomic<int> ran;
@@ -240,7 +238,7 @@ TEST_F(Fork, HeldOffServerRunsABatchAfterForkWait)
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     config_.fork_wait_us = 1000;
     rcu_head head = {};
-    urcu_pause(&all_); /* and nothing ends the pause */
+    urcu_pause(&all_); /* until the end of the test */
     urcu_server_call(&adopted->ordinary, &head, [](rcu_head *) { ran++; });
     (void)urcu_server_urge(&adopted->ordinary);
     EXPECT_TRUE(test::eventually([] { return ran == 1; }));
@@ -248,8 +246,8 @@ TEST_F(Fork, HeldOffServerRunsABatchAfterForkWait)
     end_ordinary(adopted);
 }
 
-/* call_rcu_after_fork_parent() without its partner does not let later forks go unnoticed. */
-TEST_F(Fork, EndWithoutABeginningChangesNothing)
+/* call_rcu_after_fork_parent() without call_rcu_before_fork() has no effect. */
+TEST_F(Fork, EndWithoutABeginHasNoEffect)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     urcu_fork_ends(adopted, false);
@@ -260,14 +258,14 @@ TEST_F(Fork, EndWithoutABeginningChangesNothing)
     EXPECT_EQ(tally_read(&all_.pause.forking), 0u);
 }
 
-TEST_F(Fork, WhatTheChildHasNotIsCountedAsLost)
+TEST_F(Fork, MissingCallbacksAreCountedAsLost)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopt_server *server = &adopted->ordinary;
     rcu_head heads[3] = {};
     for (rcu_head &head : heads)
         (void)cbqueue_push(&server->queue, &head, CB_ANYBODY);
-    (void)cbqueue_push(&server->queue, &heads[2], CB_ANYBODY); /* as of a producer that had its number alone */
+    (void)cbqueue_push(&server->queue, &heads[2], CB_ANYBODY); /* as by a producer that has only taken its number */
     heads[2].next = nullptr;
     server->queue.tail = &heads[2];
     urcu_after_fork_child(&all_, PLAT_NOBODY);
@@ -278,14 +276,13 @@ TEST_F(Fork, WhatTheChildHasNotIsCountedAsLost)
     cbqueue_init(&server->queue);
 }
 
-/* The batch that its thread had taken ends where a producer that is gone has not linked: whoever runs it in the child
- * comes to an end. */
-TEST_F(Fork, TheChildsBatchEndsWhereItIsBroken)
+/* The batch ends before the callback whose link a missing producer has not stored. */
+TEST_F(Fork, ChildsBatchEndsAtAnOpenLink)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopt_server *server = &adopted->ordinary;
     rcu_head heads[3] = {};
-    heads[0].next = &heads[1]; /* and not yet to the last */
+    heads[0].next = &heads[1]; /* the link to the last one is not stored yet */
     server->batch.first = &heads[0];
     server->batch.last = &heads[2];
     urcu_after_fork_child(&all_, PLAT_NOBODY);
@@ -295,8 +292,8 @@ TEST_F(Fork, TheChildsBatchEndsWhereItIsBroken)
     server->batch = {};
 }
 
-/* Another thread was between a CPU's server and the count of them. */
-TEST_F(Fork, TheChildCountsTheCpusThatHaveAServer)
+/* In the parent a thread had set a CPU's server and not counted it yet, or the reverse. */
+TEST_F(Fork, ChildCountsCpusWithAServer)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     for (uint32_t counted : {0u, 1u, 3u}) {
@@ -308,8 +305,8 @@ TEST_F(Fork, TheChildCountsTheCpusThatHaveAServer)
     }
 }
 
-/* A callback that forks goes on in the child, on a thread that serves still; any other server has none. */
-TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
+/* A server's thread whose callback forks remains its thread in the child.  Any other server has none. */
+TEST_F(Fork, ServersOwnThreadContinuesInTheChild)
 {
     constexpr uint32_t parents = 77;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -327,25 +324,25 @@ TEST_F(Fork, AServersOwnThreadGoesOnInTheChild)
         server->invoked = 5;
         server->started = 6;
         server->running = &head;
-        server->queue.enqueued = 7; /* one that was being invoked, and one of a producer that is gone */
+        server->queue.enqueued = 7; /* a callback in progress, and one of a missing producer */
         urcu_after_fork_child(&all_, {forked_by});
         EXPECT_EQ(plat_thread_tid(&server->thread).number, survives ? lock_thread_number() : 0);
         EXPECT_EQ(server->state, static_cast<uint32_t>(survives ? WORK_RUNNING : WORK_NONE));
         EXPECT_EQ(server->serving, survives ? 1u : 0u);
         EXPECT_EQ(server->started, survives ? 6u : 5u);
         EXPECT_FALSE(server->joined_by_program);
-        EXPECT_EQ(server->urgent, 0u) << "who urged it was the parent's";
+        EXPECT_EQ(server->urgent, 0u) << "the parent's urgent request is dropped";
         EXPECT_EQ(server->held_off_ns, 0);
-        EXPECT_EQ(server->ended, 0u) << "it begins anew";
-        EXPECT_EQ(cbqueue_enqueued(&server->queue), survives ? 6u : 5u) << "the callback that forks is counted still";
+        EXPECT_EQ(server->ended, 0u) << "the server may run again";
+        EXPECT_EQ(cbqueue_enqueued(&server->queue), survives ? 6u : 5u) << "the callback that forks is still counted";
     }
     struct rtrcu_stats stats = {};
     urcu_stats(adopted, &stats);
-    EXPECT_EQ(stats.callbacks_lost_at_fork, 1u + 2u) << "of both forks";
+    EXPECT_EQ(stats.callbacks_lost_at_fork, 1u + 2u) << "one lost in the first fork, and two in the second";
 }
 
-/* In a child of it, where handlers come, one forks: between callbacks, and just before the next. */
-TEST_F(Fork, AHandlerOfAServersOwnThreadLosesNothing)
+/* A handler in a server's thread forks, between two callbacks or just before the next one. */
+TEST_F(Fork, ForkInAHandlerOfAServersThreadLosesNoCallback)
 {
     constexpr uint32_t parents = 77;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -372,8 +369,8 @@ TEST_F(Fork, AHandlerOfAServersOwnThreadLosesNothing)
     EXPECT_EQ(stats.callbacks_lost_at_fork, 0u);
 }
 
-/* A destructor of it forks: the child's barriers would wait for a thread that serves no more. */
-TEST_F(Fork, AServersThreadThatHasEndedIsNoneInTheChild)
+/* A destructor of the exiting thread forks.  The child's barriers must not wait for a thread that no longer serves. */
+TEST_F(Fork, ExitingServersThreadIsNotItsThreadInTheChild)
 {
     constexpr uint32_t parents = 77;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -390,8 +387,8 @@ TEST_F(Fork, AServersThreadThatHasEndedIsNoneInTheChild)
     EXPECT_EQ(stats.callbacks_lost_at_fork, 0u);
 }
 
-/* Else its first reader to leave would wake nobody, by a system call. */
-TEST_F(Fork, NobodySleepsInTheChild)
+/* The child clears the sleeper's word, or the first reader that leaves would make a needless system call. */
+TEST_F(Fork, NoThreadSleepsInTheChild)
 {
     (void)adopt(RTRCU_ADOPT_MEMB);
     sleeper_ = UINT32_MAX;
@@ -399,8 +396,8 @@ TEST_F(Fork, NobodySleepsInTheChild)
     EXPECT_EQ(sleeper_, 0u);
 }
 
-/* Its readers are gone: their records are free, in the middle of a grace period too. */
-TEST_F(Fork, TheChildHasOneReader)
+/* The records of other readers are free in the child, even during a grace period. */
+TEST_F(Fork, ChildHasOneReader)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     test::Worker other;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Grace periods of an adopted flavour.
- */
+/* Tests of grace periods of a liburcu flavour. */
 #include "world.h"
 
 namespace
@@ -8,8 +7,8 @@ namespace
 
 using Period = AdoptWorld;
 
-/* Whoever looked before it, and found the crank taken, does not go to sleep behind it. */
-TEST_F(Period, AReleaseOfTheCrankIsSeenByWhoWillSleep)
+/* A thread that found the gp lock taken before its release sees the changed event, and does not sleep. */
+TEST_F(Period, ReleaseOfTheGpLockIsSeenByAThreadAboutToSleep)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     uint32_t event = adopted->event;
@@ -20,7 +19,7 @@ TEST_F(Period, AReleaseOfTheCrankIsSeenByWhoWillSleep)
     EXPECT_NE(adopted->event, event);
 }
 
-TEST_F(Period, WhoFindsTheCrankTakenIsCountedOutAgain)
+TEST_F(Period, WaiterForTheGpLockIsUncounted)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     uint64_t cookie = urcu_snap(adopted);
@@ -35,8 +34,8 @@ TEST_F(Period, WhoFindsTheCrankTakenIsCountedOutAgain)
     EXPECT_EQ(tally_read(&adopted->waiters), 0u);
 }
 
-/* Where the kernel has refused membarrier(), one visit to every CPU is enough: readers fence from then on. */
-TEST_F(Period, AVisitConfirmsReadersFencesOnce)
+/* After membarrier() is refused, readers fence by themselves; one visit to every CPU confirms that. */
+TEST_F(Period, VisitConfirmsReadersFencesOnce)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopted->unconfirmed = true;
@@ -45,8 +44,8 @@ TEST_F(Period, AVisitConfirmsReadersFencesOnce)
     EXPECT_EQ(light_, 0u);
 }
 
-/* Who spins looks at the readers meanwhile, and not at the end alone, which nobody lives to see here. */
-TEST_F(Period, WhoSpinsSeesTheReaderLeave)
+/* The thread spins for an hour at most, and polls readers meanwhile. */
+TEST_F(Period, SpinningThreadReturnsWhenTheReadersSectionEnds)
 {
     config_.spin_us = INT64_C(3600000000);
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -64,8 +63,8 @@ TEST_F(Period, WhoSpinsSeesTheReaderLeave)
     reader.run([&] { urcu_unregister(adopted); });
 }
 
-/* It is a reader of the native domain too, and is away no longer than it sleeps. */
-TEST_F(Period, WhoSleptUntilAReaderLeftIsBack)
+/* The waiter, also a reader of the native domain, is marked asleep only while it waits. */
+TEST_F(Period, SleeperReturnsWhenTheReadersSectionEnds)
 {
     config_.spin_us = 0;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -94,7 +93,7 @@ TEST_F(Period, WhoSleptUntilAReaderLeftIsBack)
     reader.run([&] { urcu_unregister(adopted); });
 }
 
-TEST_F(Period, WhoWasOnlineIsOnlineBehindItsWait)
+TEST_F(Period, OnlineThreadIsOnlineAfterItsWait)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
     ASSERT_TRUE(urcu_register(adopted));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What is said of an adopted flavour's grace period that does not end.
- */
+/* Tests of the stall report of a liburcu flavour. */
 #include <string>
 
 #include "world.h"
@@ -11,7 +10,7 @@ namespace
 class Report : public AdoptWorld
 {
   protected:
-    /* Of a grace period that is old, while @readers owe. */
+    /* The report of a grace period with @readers holdouts. */
     std::string said_of(uint32_t readers)
     {
         rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -38,15 +37,15 @@ class Report : public AdoptWorld
     }
 };
 
-TEST_F(Report, OneReader)
+TEST_F(Report, NamesOneReader)
 {
     std::string said = said_of(1);
     EXPECT_NE(said.find(" for 1 reader\n"), std::string::npos) << said;
     EXPECT_EQ(count(said, "is inside"), 1) << said;
 }
 
-/* All are counted, and the first of them named, as many as there is room for. */
-TEST_F(Report, MoreReadersThanAreNamed)
+/* All holdouts are counted, and the first eight are named. */
+TEST_F(Report, ReportCountsAllHoldoutsAndNamesTheFirstEight)
 {
     constexpr int named = 8;
     std::string said = said_of(12);

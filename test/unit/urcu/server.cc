@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A server of callbacks, and forks beside it.
- */
+/* Tests of a server of callbacks: its thread, forks while it runs, callers that wait for it, and its end. */
 #include <algorithm>
 #include <atomic>
 #include <fstream>
@@ -32,13 +31,13 @@ class Server : public AdoptWorld
         seen_sleeping_ = rtrcu_load_acquire(&server_->sleeping);
         ran_++;
     }
-    /* Queued, and its thread does not wait for others to come. */
+    /* Queue a callback with an urgent request, so that the server does not wait for further ones. */
     void call()
     {
         urcu_server_call(server_, &head_, note);
         (void)urcu_server_urge(server_);
     }
-    /* It rests without being idle or waiting for more: it has gathered what there is. */
+    /* Returns whether the server has collected its callbacks and sleeps because a thread forks. */
     static bool is_held_off()
     {
         return cbqueue_inbox_is_empty(&server_->queue) && rtrcu_load_acquire(&server_->sleeping) == URCU_AWAKE &&
@@ -46,7 +45,7 @@ class Server : public AdoptWorld
     }
 };
 
-TEST_F(Server, WhomAForkHeldOffIsAtWorkForTheNext)
+TEST_F(Server, HeldOffServerIsInvokingForTheNextFork)
 {
     config_.fork_wait_us = INT64_C(3600000000);
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -61,13 +60,13 @@ TEST_F(Server, WhomAForkHeldOffIsAtWorkForTheNext)
         EXPECT_EQ(rtrcu_load_acquire(&server_->serving), 0u);
         urcu_resume(&all_);
         EXPECT_TRUE(test::eventually([&] { return ran_ == i; }));
-        EXPECT_EQ(seen_serving_, 1u) << "a fork would not wait for it";
+        EXPECT_EQ(seen_serving_, 1u) << "`serving` must be set, or a fork would not wait for the server";
     }
     urcu_server_free(adopted, server_);
 }
 
-/* Who frees it runs what it has left. */
-TEST_F(Server, WhoIsStoppedGetsNoThread)
+/* The thread that frees the server runs its remaining callbacks. */
+TEST_F(Server, StoppedServerGetsNoThread)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopt_server *server = &adopted->ordinary;
@@ -77,8 +76,8 @@ TEST_F(Server, WhoIsStoppedGetsNoThread)
     server->stop = 0;
 }
 
-/* Nobody wakes it then in vain.  It finds so many that it does not wait for more. */
-TEST_F(Server, WhoRunsCallbacksIsAwake)
+/* Callers need not wake it.  qhimark is 1, so it does not wait for more callbacks. */
+TEST_F(Server, ServerIsAwakeWhileItRunsCallbacks)
 {
     config_.qhimark = 1;
     config_.tick_us = INT64_C(3600000000);
@@ -93,7 +92,7 @@ TEST_F(Server, WhoRunsCallbacksIsAwake)
     urcu_server_free(adopted, server_);
 }
 
-TEST_F(Server, WhatOneThatWasFreedHasRunIsCountedStill)
+TEST_F(Server, CallbacksOfAFreedServerStayCounted)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     server_ = urcu_server_create(adopted, 0, -1);
@@ -108,12 +107,12 @@ TEST_F(Server, WhatOneThatWasFreedHasRunIsCountedStill)
     EXPECT_EQ(stats.callbacks_invoked, 1u);
 }
 
-/* Who queues to a real-time one makes no system call: it looks by itself. */
-TEST_F(Server, ARealTimeOneIsNotWokenByWhoQueues)
+/* A real-time server polls, so callers make no system call to wake it. */
+TEST_F(Server, RealTimeServerIsNotWokenByCallers)
 {
     for (bool real_time : {true, false}) {
         adopt_server *server = &adopt(RTRCU_ADOPT_MEMB)->ordinary;
-        server->state = WORK_RUNNING; /* its thread is the test */
+        server->state = WORK_RUNNING; /* without a thread */
         server->sleeping = URCU_ASLEEP;
         server->real_time = real_time;
         uint32_t event = server->event;
@@ -123,8 +122,8 @@ TEST_F(Server, ARealTimeOneIsNotWokenByWhoQueues)
     }
 }
 
-/* Its callbacks are sections, as those of an online thread are; between them nobody waits for it. */
-TEST_F(Server, IsOnlineInsideCallbacksAlone)
+/* The thread of a QSBR server is online inside callbacks, and offline between them. */
+TEST_F(Server, IsOnlineOnlyInsideCallbacks)
 {
     for (uint32_t kind : {RTRCU_ADOPT_QSBR, RTRCU_ADOPT_MEMB}) {
         static rtrcu_adopted_reader *reader;
@@ -146,8 +145,8 @@ TEST_F(Server, IsOnlineInsideCallbacksAlone)
     }
 }
 
-/* The default server, which slept or had no thread yet, runs what one that is freed leaves behind. */
-TEST_F(Server, WhoInheritsCallbacksIsWoken)
+/* The default server inherits the callbacks of a freed server, and is woken or gets its thread. */
+TEST_F(Server, InheritingServerIsWoken)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     server_ = urcu_server_create(adopted, 0, -1);
@@ -163,7 +162,7 @@ TEST_F(Server, WhoInheritsCallbacksIsWoken)
     end_ordinary(adopted);
 }
 
-/* Callers who let a server catch up; its thread is the test. */
+/* Callers that wait for a server's backlog to shrink; the test changes the counts as the server would. */
 class Blocked : public AdoptWorld
 {
     static constexpr size_t limit_ = 63;
@@ -184,7 +183,7 @@ class Blocked : public AdoptWorld
         server_->state = WORK_RUNNING;
         heads_.resize(limit_ + 1);
     }
-    /* The last one looks at the limits. */
+    /* Start a thread that queues a backlog at qmax; its last call checks the limits. */
     void call()
     {
         cbqueue_init(&server_->queue);
@@ -194,7 +193,7 @@ class Blocked : public AdoptWorld
                 urcu_server_call(server_, &head, [](rcu_head *) {});
         });
     }
-    /* One callback more is over; the backlog is at the limit still. */
+    /* One callback returns; the backlog stays at the limit. */
     void move_on()
     {
         rtrcu_store_release(&server_->invoked, uint64_t{1});
@@ -213,8 +212,9 @@ class Blocked : public AdoptWorld
     }
 };
 
-/* One that is not looked at for a tenth of a second stands still: on a busy machine that may happen, not each time. */
-TEST_F(Blocked, WhoHasWaitedIsNotAboveTheLimit)
+/* A server without progress for a tenth of a second counts as stuck.  On a busy machine the test may be that slow, but
+ * not each time. */
+TEST_F(Blocked, WaitEndsBelowTheLimit)
 {
     bool waited = false;
     for (uint64_t i = 1; i <= 100 && !waited; i++) {
@@ -228,7 +228,7 @@ TEST_F(Blocked, WhoHasWaitedIsNotAboveTheLimit)
     EXPECT_TRUE(waited);
 }
 
-TEST_F(Blocked, BelowTheLimitNobodyIsCounted)
+TEST_F(Blocked, CallerBelowTheLimitDoesNotWait)
 {
     config_.qmax = 1000;
     call();
@@ -237,28 +237,28 @@ TEST_F(Blocked, BelowTheLimitNobodyIsCounted)
     EXPECT_EQ(adopted_->over_qmax, 0u);
 }
 
-TEST_F(Blocked, NobodyWaitsForAServerThatStandsStill)
+TEST_F(Blocked, WaitForAStuckServerEnds)
 {
     call();
-    caller_.wait(); /* though nothing is ever run */
+    caller_.wait(); /* although no callback runs */
     EXPECT_EQ(blocked(), 1u);
     EXPECT_EQ(adopted_->over_qmax, 1u);
 }
 
-TEST_F(Blocked, AServerThatMovesOnceIsGivenUpAllTheSame)
+TEST_F(Blocked, WaitEndsIfProgressStops)
 {
     call();
     EXPECT_TRUE(test::eventually([&] { return blocked() == 1; }));
     move_on();
     EXPECT_TRUE(test::eventually([&] { return caller_.is_done(); }));
-    catch_up(); /* ends a wait that has no end */
+    catch_up(); /* ends a wait that would otherwise not end */
     caller_.wait();
     EXPECT_EQ(adopted_->over_qmax, 1u);
 }
 
-/* A server that moves again and again is waited for longer than one that stands still: on a busy machine it may seem to
- * stand, not each time. */
-TEST_F(Blocked, WhoMovesIsWaitedForAnew)
+/* The caller waits longer while the server makes progress.  On a busy machine the test may be too slow to make it, but
+ * not each time. */
+TEST_F(Blocked, ProgressExtendsTheWait)
 {
     bool waited = false;
     for (uint64_t i = 1; i <= 30 && !waited; i++) {
@@ -284,8 +284,8 @@ int nice_now()
 std::vector<int> nices;
 std::vector<uint64_t> lifts;
 
-/* Above others while the backlog is at qmax, as far as it may be; then as before. */
-TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
+/* While the backlog is at qmax the thread has a better nice value, if that is permitted; afterwards its former one. */
+TEST_F(Server, FloodRaisesItsThreadUntilItIsOver)
 {
     constexpr size_t count = 200;
     bool may_lift = false;
@@ -316,7 +316,7 @@ TEST_F(Server, AFloodLiftsItsThreadUntilItIsOver)
     EXPECT_EQ(lifts.back(), 1u);
 }
 
-/* ---- the end of its thread, whose destructors are the program's ---- */
+/* ---- the exit of a server's thread, which runs the program's destructors ---- */
 
 class ServerEnds : public Server
 {
@@ -326,7 +326,7 @@ class ServerEnds : public Server
     static inline std::atomic<bool> entered_, may_go_, returned_;
     static inline rcu_head behind_;
 
-    /* A server whose thread has run a callback that leaves @destroy to be done. */
+    /* A server whose thread has run a callback that sets a thread-specific value with the destructor @destroy. */
     void start(uint32_t kind, void (*destroy)(void *))
     {
         adopted_ = adopt(kind);
@@ -359,7 +359,7 @@ class ServerEnds : public Server
     bool has_key_ = false;
 };
 
-TEST_F(ServerEnds, ADestructorMayWaitForCallbacks)
+TEST_F(ServerEnds, DestructorMayWaitForCallbacks)
 {
     for (uint32_t kind : {RTRCU_ADOPT_MEMB, RTRCU_ADOPT_BP}) {
         ASSERT_NO_FATAL_FAILURE(start(kind, [](void *) {
@@ -373,41 +373,44 @@ TEST_F(ServerEnds, ADestructorMayWaitForCallbacks)
     }
 }
 
-/* Half freed it would be waited for by every barrier that comes. */
-TEST_F(ServerEnds, WhoFreesItIsNotCancelledMeanwhile)
+/* A cancellation would leave a half-freed server, for which every later barrier would wait. */
+TEST_F(ServerEnds, FreeingThreadIsNotCancelledMeanwhile)
 {
     static std::atomic<bool> freed;
-    static std::atomic<pid_t> freers_id;
+    static std::atomic<pid_t> freeing_id;
     freed = false;
-    freers_id = 0;
-    ASSERT_NO_FATAL_FAILURE(start(RTRCU_ADOPT_MEMB, [](void *) {
-        entered_ = true;
-        (void)test::eventually([] { return may_go_.load(); });
-    }));
-    pthread_t freer;
-    const auto free_it = [](void *) -> void * {
-        freers_id = gettid();
+    freeing_id = 0;
+    const auto free_the_server = [](void *) -> void * {
+        freeing_id = gettid();
         urcu_server_free(adopted_, server_);
         freed = true;
         pthread_testcancel();
         return nullptr;
     };
-    ASSERT_EQ(pthread_create(&freer, nullptr, free_it, nullptr), 0);
-    EXPECT_TRUE(test::eventually([] { return entered_.load() && test::is_asleep(freers_id); })) << "it joins";
-    pthread_cancel(freer);
+    ASSERT_NO_FATAL_FAILURE(start(RTRCU_ADOPT_MEMB, [](void *) {
+        entered_ = true;
+        (void)test::eventually([] { return may_go_.load(); });
+    }));
+    pthread_t freeing;
+    ASSERT_EQ(pthread_create(&freeing, nullptr, free_the_server, nullptr), 0);
+    EXPECT_TRUE(test::eventually([] { return entered_.load() && test::is_asleep(freeing_id); }))
+        << "the freeing thread waits for the server's thread";
+
+    pthread_cancel(freeing);
     may_go_ = true;
     void *result = nullptr;
-    pthread_join(freer, &result);
+    pthread_join(freeing, &result);
+
     EXPECT_TRUE(freed);
-    EXPECT_EQ(result, PTHREAD_CANCELED) << "but behind it";
+    EXPECT_EQ(result, PTHREAD_CANCELED) << "the cancellation takes effect after the server was freed";
     EXPECT_EQ(adopted_->servers, &adopted_->ordinary);
 }
 
-/* Its stack is given back with it. */
-TEST_F(ServerEnds, ItsThreadIsJoined)
+/* The thread's stack is unmapped, so the number of mappings does not grow. */
+TEST_F(ServerEnds, FreeJoinsTheThread)
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
-        GTEST_SKIP() << "memory is another's too";
+        GTEST_SKIP() << "the sanitizer or the emulator maps memory too";
     constexpr int rounds = 60;
     adopted_ = adopt(RTRCU_ADOPT_MEMB);
     const auto mappings = [] {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers of an adopted flavour come and go.
- */
+/* Tests of readers of a liburcu flavour that register, unregister and exit. */
 #include <functional>
 #include <thread>
 #include <vector>
@@ -14,8 +13,8 @@ namespace
 
 using Words = AdoptWorld;
 
-/* A block that was a server's thread's is an ordinary thread's now. */
-TEST_F(Words, ABlockIsAsNewForItsNextThread)
+/* An ordinary thread may reuse the block of a server's thread. */
+TEST_F(Words, BlockIsResetForItsNextThread)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_BP);
     ASSERT_TRUE(urcu_register(adopted));
@@ -30,8 +29,8 @@ TEST_F(Words, ABlockIsAsNewForItsNextThread)
     urcu_unregister(adopted);
 }
 
-/* Its next quiescent state would wake whoever sleeps then, for nothing. */
-TEST_F(Words, WhoHasLeftOwesNoWakeUp)
+/* `waiting` is cleared, or the thread's next quiescent state would make a needless wake-up. */
+TEST_F(Words, UnregisteringWakesTheSleeperAndClearsTheRequest)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
     ASSERT_TRUE(urcu_register(adopted));
@@ -40,11 +39,11 @@ TEST_F(Words, WhoHasLeftOwesNoWakeUp)
     urcu_unregister(adopted);
     EXPECT_EQ(block()->waiting, 0u);
     EXPECT_EQ(block()->word, 0u);
-    EXPECT_EQ(sleeper_, 0u) << "whoever slept was woken";
+    EXPECT_EQ(sleeper_, 0u) << "unregistering wakes the sleeper";
 }
 
-/* A thread that registers again in a destructor is a reader as long as any other. */
-TEST_F(Words, WhoComesBackAtItsEndHasAllItsRounds)
+/* The count of destructor rounds restarts, for a thread that registers again in a destructor. */
+TEST_F(Words, UnregisteringResetsTheExitRounds)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_TRUE(urcu_register(adopted));
@@ -53,8 +52,8 @@ TEST_F(Words, WhoComesBackAtItsEndHasAllItsRounds)
     EXPECT_EQ(block()->exit_rounds, 0u);
 }
 
-/* However many there are: their records lie in several pieces. */
-TEST_F(Words, TheLastOfManyIsWaitedFor)
+/* There are so many readers that their records are in several chunks of memory. */
+TEST_F(Words, GracePeriodWaitsForTheLastOfManyReaders)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     std::vector<test::Worker> readers(40);
@@ -77,8 +76,8 @@ TEST_F(Words, TheLastOfManyIsWaitedFor)
         reader.run([&] { urcu_unregister(adopted); });
 }
 
-/* Its record's next owner owes nothing: who is waited for is counted out once. */
-TEST_F(Words, WhoLeavesIsCountedOutOnce)
+/* The record's next owner must not be subtracted a second time. */
+TEST_F(Words, UnregisteringHoldoutIsSubtractedOnce)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_TRUE(urcu_register(adopted));
@@ -90,8 +89,8 @@ TEST_F(Words, WhoLeavesIsCountedOutOnce)
     EXPECT_FALSE(record->is_holdout);
 }
 
-/* A handler that reads would register its thread a second time, half way. */
-TEST_F(Words, ComingAndGoingIsNotInterrupted)
+/* Signals are blocked during a registration, since a handler that reads would register the thread a second time. */
+TEST_F(Words, RegistrationIsNotInterrupted)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_BP);
     was_blocked = false;
@@ -109,42 +108,47 @@ TEST_F(Words, ComingAndGoingIsNotInterrupted)
 thread_local rtrcu_adopted_reader *own_block;
 std::function<void()> as_it_leaves;
 
-/* Else the block is a newcomer's already while it is cleared: a reader that nobody sees. */
-TEST_F(Words, WhoLeavesKeepsItsBlockUntilItIsCleared)
+void set_own_block(rtrcu_adopted_reader *block)
 {
-    const rtrcu_adopt_flavour flavour = {RTRCU_ADOPT_BP,
-                                         "crafted",
-                                         &generation_,
-                                         &sleeper_,
-                                         &light_,
-                                         [] { return own_block; },
-                                         [](rtrcu_adopted_reader *block) {
-                                             own_block = block;
-                                             if (!block)
-                                                 as_it_leaves();
-                                         },
-                                         nullptr};
+    own_block = block;
+    if (!block)
+        as_it_leaves();
+}
+
+/* If a new thread took the block while it is cleared, grace periods would not see that thread as a reader. */
+TEST_F(Words, BlockIsReleasedAfterItIsCleared)
+{
+    rtrcu_adopt_flavour flavour = {};
+    flavour.kind = RTRCU_ADOPT_BP;
+    flavour.name = "crafted";
+    flavour.generation = &generation_;
+    flavour.futex = &sleeper_;
+    flavour.light = &light_;
+    flavour.self = [] { return own_block; };
+    flavour.be = set_own_block;
     rtrcu_adopted *adopted = urcu_flavour(&all_, &flavour);
     ASSERT_TRUE(urcu_register(adopted));
-    test::Worker newcomer;
     const rtrcu_adopted_reader *leaving = own_block, *taken = nullptr;
+    test::Worker newcomer;
     as_it_leaves = [&] {
         newcomer.run([&] {
             EXPECT_TRUE(urcu_register(adopted));
             taken = own_block;
         });
     };
+
     urcu_unregister(adopted);
-    EXPECT_NE(taken, leaving);
+    EXPECT_NE(taken, leaving) << "a thread that registers during the clearing gets another block";
+
     as_it_leaves = [] {};
     newcomer.run([&] { urcu_unregister(adopted); });
     ASSERT_TRUE(urcu_register(adopted));
-    EXPECT_EQ(own_block, leaving) << "now it is free";
+    EXPECT_EQ(own_block, leaving) << "the block is free after the clearing";
     urcu_unregister(adopted);
 }
 
-/* Who leaves behind it does not call the kernel again. */
-TEST_F(Words, WhoWasWokenIsNotWokenAgain)
+/* A reader that leaves after the wake-up does not call the kernel again. */
+TEST_F(Words, SleeperIsWokenOnce)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     sleeper_ = UINT32_MAX;
@@ -158,12 +162,12 @@ class WordsWithoutMemory : public AdoptWorld
     void SetUp() override
     {
         AdoptWorld::SetUp();
-        if (TEST_TSAN || TEST_ASAN)
-            GTEST_SKIP() << "the sanitizer's allocator ends the program instead";
+        if (TEST_TSAN || TEST_ASAN || TEST_EMULATED)
+            GTEST_SKIP() << "memory cannot be limited";
     }
 };
 
-TEST_F(WordsWithoutMemory, NobodyIsRegisteredHalfWay)
+TEST_F(WordsWithoutMemory, FailedRegistrationLeavesNoRecord)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_BP);
     for (adopt_record &record : adopted->first.record)
@@ -185,7 +189,7 @@ TEST_F(WordsWithoutMemory, NobodyIsRegisteredHalfWay)
     urcu_unregister(adopted);
 }
 
-TEST_F(WordsWithoutMemory, AFlavourIsThereWithItsBlocksOrNotAtAll)
+TEST_F(WordsWithoutMemory, FlavourExistsOnlyWithItsBlocks)
 {
     for (size_t left : {size_t{0}, sizeof(rtrcu_adopted)}) {
         const rtrcu_adopted *adopted = nullptr;
@@ -213,23 +217,24 @@ void exit_hook(void *all)
     registered_behind.push_back(urcu_self(exits_from)->record != nullptr);
 }
 
-/* What else has destructors may read in each of them but those of the last round. */
-TEST_F(Words, WhoEndsIsAReaderUntilTheLastRoundOfDestructors)
+/* Destructors may read in each round except the last. */
+TEST_F(Words, ExitingThreadIsAReaderUntilTheLastRound)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the race detector's part of the thread is gone in the last round";
-    (void)adopt(RTRCU_ADOPT_BP); /* an older one, of which the thread is no reader: it has nothing to wait for there */
+        GTEST_SKIP() << "the race detector's part of the thread does not exist in the last round";
+    /* another flavour, in which the thread is not registered */
+    (void)adopt(RTRCU_ADOPT_BP);
     exits_from = adopt(RTRCU_ADOPT_MEMB);
     registered_behind.clear();
     urcu_hook_exits(&all_, exit_hook);
     std::thread([&] { EXPECT_TRUE(urcu_register(exits_from)); }).join();
     EXPECT_EQ(registered_behind, (std::vector<bool>{true, true, true, false}));
     EXPECT_EQ(exits_from->first.record[0].used, 0u);
-    pthread_key_delete(all_.exit_key); /* such a key is one of few; behind the last of them nobody waits */
+    pthread_key_delete(all_.exit_key); /* the number of keys is limited */
 }
 
 std::vector<adopt_record *> records_of_the_end;
-std::vector<size_t> used_behind; /* of them, behind each round */
+std::vector<size_t> used_behind; /* the number of these records in use after each round */
 
 void count_used_hook(void *all)
 {
@@ -240,11 +245,11 @@ void count_used_hook(void *all)
     used_behind.push_back(used);
 }
 
-/* The rounds that it is in count for each of them at once, or the C library would make the last before theirs. */
-TEST_F(Words, WhoEndsAsAReaderOfTwoLeavesBothInTheLastRound)
+/* Each round of destructors counts for both flavours, so both leave in the last one. */
+TEST_F(Words, ExitingReaderOfTwoFlavoursUnregistersInTheLastRound)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the race detector's part of the thread is gone in the last round";
+        GTEST_SKIP() << "the race detector's part of the thread does not exist in the last round";
     rtrcu_adopted *one = adopt(RTRCU_ADOPT_BP), *other = adopt(RTRCU_ADOPT_MEMB);
     records_of_the_end = {&one->first.record[0], &other->first.record[0]};
     used_behind.clear();

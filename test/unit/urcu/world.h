@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A flavour that this program adopts itself, apart from the process's own: its data, and a block for each thread.
- */
+/* Fixture of the tests of urcu/: flavours with data of their own, and a block for each thread. */
 #ifndef RTRCU_TEST_UNIT_ADOPT_WORLD_H
 #define RTRCU_TEST_UNIT_ADOPT_WORLD_H
 
@@ -38,9 +37,9 @@ class AdoptWorld : public testing::Test
     struct urcu all_ = {};
     uint64_t generation_ = 1;
     uint32_t sleeper_ = 0, light_ = 0;
-    static inline bool was_blocked; /* at the last be() */
+    static inline bool was_blocked; /* at the last call of be() */
 
-    /* The calling thread's. */
+    /* The calling thread's block. */
     static rtrcu_adopted_reader *block()
     {
         return &block_;
@@ -48,7 +47,7 @@ class AdoptWorld : public testing::Test
 
     void SetUp() override
     {
-        ring_ = nullptr; /* the test before left one */
+        ring_ = nullptr; /* from the previous test */
         rtrcu_config_init(&config_);
         room_.in_force = &config_;
         callback_init(callbacks_.get(), &room_, world_.gp());
@@ -64,12 +63,12 @@ class AdoptWorld : public testing::Test
             ring};
         return urcu_flavour(&all_, &flavour);
     }
-    /* Where the calling thread keeps its ring. */
+    /* The location of the calling thread's ring. */
     static adopt_ring **ring()
     {
         return &ring_;
     }
-    /* The default server's thread would go on behind the test. */
+    /* End the default server's thread, which would otherwise outlive the test. */
     static void end_ordinary(rtrcu_adopted *adopted)
     {
         adopt_server *server = &adopted->ordinary;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Counters gathered from every record, and the stall report: when it comes and whom it names.
- */
+/* Tests of statistics, which are gathered from every record, and of stall reports. */
 #include <string>
 
 #include <gtest/gtest.h>
@@ -53,9 +52,9 @@ class Watch : public testing::Test
         stepper.begin_and_scan(1000);
         test::CapturedErrors errors;
         watch_stall_gather(&watch_, GP_NORMAL, 1000 + age_ns);
-        EXPECT_EQ(errors.text(), "") << "gathering says nothing";
+        EXPECT_EQ(errors.text(), "") << "gathering prints nothing";
         EXPECT_TRUE(watch_report_print(&watch_));
-        EXPECT_FALSE(watch_report_print(&watch_)) << "once";
+        EXPECT_FALSE(watch_report_print(&watch_)) << "a report is printed once";
         for (reader_leaf *leaf = nullptr; (leaf = reader_next_leaf(world_.registry(), leaf));) {
             uint32_t left = gp_holdouts(world_.gp(), GP_NORMAL, leaf);
             while (reader_record *record = reader_next(leaf, &left))
@@ -69,7 +68,7 @@ class Watch : public testing::Test
     }
 };
 
-TEST_F(Watch, ReportsComeAtGrowingAges)
+TEST_F(Watch, ReportsAreDueAtGrowingAges)
 {
     config_.stall_timeout_ms = 20;
     int64_t first = watch_next_report(&watch_, 0);
@@ -79,13 +78,13 @@ TEST_F(Watch, ReportsComeAtGrowingAges)
     EXPECT_GE(watch_next_report(&watch_, second), 2 * second);
 }
 
-TEST_F(Watch, NoTimeoutNoReport)
+TEST_F(Watch, NoReportWithoutATimeout)
 {
     config_.stall_timeout_ms = 0;
     EXPECT_EQ(watch_next_report(&watch_, 0), INT64_MAX);
 }
 
-TEST_F(Watch, NamesTheReadersInTheWayAndNobodyElse)
+TEST_F(Watch, NamesExactlyTheHoldouts)
 {
     reader_record *inside = world_.craft(3), *outside = world_.craft(0), *qs = world_.craft(RTRCU_QSBR_ONLINE | 2);
     inside->thread_id = lock_thread_number();
@@ -94,7 +93,8 @@ TEST_F(Watch, NamesTheReadersInTheWayAndNobodyElse)
     char name[32];
     plat_thread_name(plat_thread_id(), name, sizeof(name));
     std::string text = report(5000000);
-    EXPECT_NE(text.find("normal grace period 0 has"), std::string::npos) << "counted from the first: " << text;
+    EXPECT_NE(text.find("normal grace period 0 has"), std::string::npos)
+        << "grace periods are numbered from 0: " << text;
     EXPECT_NE(text.find("for 5 ms"), std::string::npos) << text;
     EXPECT_NE(text.find("thread " + std::to_string(lock_thread_number()) + " \"" + name + "\": preemptible"),
               std::string::npos)
@@ -107,7 +107,7 @@ TEST_F(Watch, NamesTheReadersInTheWayAndNobodyElse)
     EXPECT_EQ(stats().stall_reports, 1u);
 }
 
-TEST_F(Watch, AThreadThatWaitsForItselfIsReportedWithItsCall)
+TEST_F(Watch, ThreadThatWaitsInItsSectionIsReportedWithItsCall)
 {
     reader_record *record = world_.craft(1);
     record->self->waits_in = "rcu_barrier";
@@ -119,8 +119,8 @@ TEST_F(Watch, AThreadThatWaitsForItselfIsReportedWithItsCall)
     EXPECT_EQ(text.find("in system call"), std::string::npos) << text;
 }
 
-/* The thread that gathers a report would find itself in the call by which it looks. */
-TEST_F(Watch, TheThreadThatGathersIsInNoSystemCall)
+/* The gathering thread would find itself in the system call with which it reads its own state. */
+TEST_F(Watch, GatheringThreadIsReportedAsRunnable)
 {
     world_.craft(1)->thread_id = lock_thread_number();
     std::string text = report(1);
@@ -129,8 +129,8 @@ TEST_F(Watch, TheThreadThatGathersIsInNoSystemCall)
     EXPECT_EQ(text.find("waits for itself"), std::string::npos) << text;
 }
 
-/* It parked behind the scan, and stands on its thread's list still. */
-TEST_F(Watch, NamesATaskThatParkedJustNow)
+/* The task parked after the scan, and is still on its thread's list. */
+TEST_F(Watch, NamesATaskThatJustParked)
 {
     rcu_task task = {};
     task.name = "just now";
@@ -172,7 +172,7 @@ TEST_F(Watch, NamesTheTasksThatTheReportedKindWaitsFor)
     stepper.end();
 }
 
-TEST_F(Watch, NamesReadersWithoutARecordAndWhatIsQueued)
+TEST_F(Watch, NamesReadersWithoutARecordAndQueuedCallbacks)
 {
     reader_anonymous_enter(world_.registry(), READER_PHASE_EVEN);
     reader_anonymous_enter(world_.registry(), READER_PHASE_EVEN);
@@ -180,16 +180,16 @@ TEST_F(Watch, NamesReadersWithoutARecordAndWhatIsQueued)
     callback_slot(record)->queue.enqueued = 42;
     std::string text = report(1);
     EXPECT_NE(text.find("2 threads without a record"), std::string::npos) << text;
-    EXPECT_NE(text.find("callbacks queued behind it: 42"), std::string::npos) << text;
+    EXPECT_NE(text.find("callbacks that wait for it: 42"), std::string::npos) << text;
 }
 
-TEST_F(Watch, AMissingFenceIsSaid)
+TEST_F(Watch, MissingFenceIsReported)
 {
     test::CapturedErrors errors;
     watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
-    EXPECT_EQ(stats().stall_reports, 1u) << "counted before it is written";
+    EXPECT_EQ(stats().stall_reports, 1u) << "the report is counted before it is printed";
     EXPECT_TRUE(watch_report_print(&watch_));
-    EXPECT_TRUE(errors.contains("grace periods stand still")) << errors.text();
+    EXPECT_TRUE(errors.contains("grace periods cannot end")) << errors.text();
     EXPECT_TRUE(errors.contains("error 1")) << errors.text();
     EXPECT_EQ(stats().stall_reports, 1u);
 }
@@ -207,11 +207,11 @@ TEST_F(Watch, OneReportOfEachKindWaitsAndTheFirstIsKept)
     EXPECT_TRUE(errors.contains("error " + std::to_string(EINVAL))) << errors.text();
     watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
     watch_after_fork_child(&watch_);
-    EXPECT_FALSE(watch_report_print(&watch_)) << "the parent's";
+    EXPECT_FALSE(watch_report_print(&watch_)) << "the child drops the parent's reports";
 }
 
-/* Whoever gathers the child's first report would wait for a lock whose holder is not there, with the crank held. */
-TEST_F(Watch, AForksChildTakesTheReportsLockFromAThreadThatIsNotThere)
+/* The holder of the lock does not exist in the child, where the next report would wait for ever. */
+TEST_F(Watch, ForksChildResetsTheReportLock)
 {
     constexpr uint32_t elsewhere = 0x3ffffff0;
     rtrcu_store_relaxed(&watch_.lock.word, elsewhere);
@@ -229,10 +229,10 @@ TEST_F(Watch, MoreReadersThanAreNamedAreCounted)
     for (int i = 0; i < WATCH_READERS_NAMED + 3; i++)
         world_.craft(1)->thread_id = 100000u + static_cast<uint32_t>(i);
     std::string text = report(1);
-    EXPECT_NE(text.find("and 3 threads more"), std::string::npos) << text;
+    EXPECT_NE(text.find("and 3 more threads"), std::string::npos) << text;
 }
 
-TEST_F(Watch, AStuckBarrierNamesItsQueues)
+TEST_F(Watch, StuckBarrierNamesItsQueues)
 {
     reader_record *stuck = world_.craft(0), *done = world_.craft(0);
     stuck->thread_id = 4711;
@@ -245,7 +245,7 @@ TEST_F(Watch, AStuckBarrierNamesItsQueues)
     callback_slot(done)->queue.enqueued = callback_slot(done)->queue.invoked = 5;
     test::CapturedErrors errors;
     watch_barrier_gather(&watch_, 70000000);
-    EXPECT_FALSE(watch_report_print(&watch_)) << "nobody waits";
+    EXPECT_FALSE(watch_report_print(&watch_)) << "no barrier is in progress";
     callback_barrier_set(cb_);
     callback_slot(stuck)->queue.enqueued = 100;
     watch_barrier_gather(&watch_, 70000000);
@@ -257,8 +257,7 @@ TEST_F(Watch, AStuckBarrierNamesItsQueues)
     EXPECT_EQ(stats().stall_reports, 1u);
 }
 
-/* Nobody else could tell whose they are. */
-TEST_F(Watch, AStuckBarrierNamesTheQueueOfAThreadThatIsGone)
+TEST_F(Watch, StuckBarrierNamesAnExitedThreadsQueue)
 {
     reader_record *gone = world_.craft(0);
     gone->thread_id = 4711;
@@ -272,7 +271,7 @@ TEST_F(Watch, AStuckBarrierNamesTheQueueOfAThreadThatIsGone)
     EXPECT_TRUE(errors.contains("for 9 callbacks and frees of thread 4711")) << errors.text();
 }
 
-TEST_F(Watch, TheLongestSectionIsKeptWithItsPlace)
+TEST_F(Watch, LongestSectionIsRecordedWithItsCallSite)
 {
     EXPECT_EQ(stats().section_ns_max, 0u);
     watch_note_section(&watch_, 300, 0x3000);
@@ -298,8 +297,8 @@ TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
     callback_slot(second)->queue.invoked = 1000;
     second->slow_calls.count = 9;
     callback_slot(first)->batch_ns = 5000;
-    callback_slot(first)->oldest_ns = 7000; /* of those that are queued behind */
-    callback_slot(second)->oldest_ns = 1;   /* of what has returned */
+    callback_slot(first)->oldest_ns = 7000; /* the time of later callbacks */
+    callback_slot(second)->oldest_ns = 1;   /* the time of callbacks that have returned */
     callback_slot(first)->longest_ns = 10;
     callback_slot(second)->longest_ns = 20;
     callback_slot(second)->longest = reinterpret_cast<rcu_callback_t>(uintptr_t{0x1234});
@@ -316,7 +315,7 @@ TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
     world_.withdraw(second);
     EXPECT_EQ(stats().threads_registered, 1u);
     EXPECT_EQ(stats().threads_peak, 2u);
-    EXPECT_EQ(stats().callbacks_invoked, 1063u) << "totals keep what threads that left had done";
+    EXPECT_EQ(stats().callbacks_invoked, 1063u) << "totals include threads that have exited";
 }
 
 TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A look at the scheduler serves some calls.
- */
+/* Tests of the class of the calling thread, for which one system call serves several calls. */
 #include "../../support/driving.h"
 
 namespace
@@ -8,7 +7,7 @@ namespace
 
 using Caller = DriveWorld;
 
-TEST_F(Caller, IsLookedAtNowAndThen)
+TEST_F(Caller, ClassIsReadOnceForSeveralCalls)
 {
     test::Worker thread;
     thread.run([&] {
@@ -18,18 +17,20 @@ TEST_F(Caller, IsLookedAtNowAndThen)
             EXPECT_EQ(rtrcu_self.sched / 2, left);
         }
         rtrcu_self.sched = 5;
-        EXPECT_TRUE(work_caller_is_low_priority(&drive_->work)) << "so it was at the last look";
+        EXPECT_TRUE(work_caller_is_low_priority(&drive_->work)) << "the result of the last check is used";
         EXPECT_TRUE(work_caller_is_low_priority(&drive_->work));
-        EXPECT_FALSE(work_caller_is_low_priority(&drive_->work)) << "which is too old now";
+        EXPECT_FALSE(work_caller_is_low_priority(&drive_->work))
+            << "the last check is too old, so the class is read again";
     });
 }
 
-/* Nicer than the process was when it began, and than its main thread is now; the driver is not. */
-TEST_F(Caller, IsWeakWhereOthersAreLessNice)
+/* A thread is of low priority if its nice value is above the one with which the process began, and if it is not the
+ * driver. */
+TEST_F(Caller, HasLowPriorityAboveTheNiceValueOfTheProcess)
 {
     int32_t main_nice = plat_sched_nice(plat_main_thread());
     if (main_nice >= 19)
-        GTEST_SKIP() << "nobody is nicer than this process";
+        GTEST_SKIP() << "this process has the highest nice value";
     test::Worker thread;
     thread.run([&] {
         const auto looks = [&](int32_t began_at) {
@@ -39,9 +40,9 @@ TEST_F(Caller, IsWeakWhereOthersAreLessNice)
         };
         ASSERT_EQ(plat_sched_set(0, main_nice + 1), 0);
         EXPECT_TRUE(looks(main_nice));
-        EXPECT_FALSE(looks(main_nice + 1)) << "as the process was";
+        EXPECT_FALSE(looks(main_nice + 1)) << "the process began with this nice value";
         plat_thread_renumber(&drive_->work.thread.plat, lock_thread_id());
-        EXPECT_FALSE(looks(main_nice)) << "the driver would hand over to itself";
+        EXPECT_FALSE(looks(main_nice)) << "the driver cannot leave its work to the driver";
         rtrcu_self.sched = 0;
     });
 }

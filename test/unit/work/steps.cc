@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A worker that looks whether it has anything to do, and sleeps: something comes behind each instruction of its own,
- * outside of the functions that it calls.  And a daemon that is being made: no handler comes meanwhile.
- */
+/* Tests of a worker that goes to sleep while work arrives after any of its instructions, and of a handler during the
+ * creation of a daemon. */
 #include <csetjmp>
 #include <csignal>
 #include <thread>
@@ -24,11 +23,10 @@ bool (*may_come)();
 void (*come)();
 sigjmp_buf lies_down;
 
-/* The body's last instruction by now, and the stack there; where the stack was at the beginning of the function that it
- * has called, 0 = it is in none. */
+/* The body's last instruction and stack pointer; and the stack pointer at the entry of a called function, 0 = none. */
 uintptr_t last_at, last_stack, callee_stack;
 
-/* Not in what it calls: all of its steps, each with the steps before it, would take seconds. */
+/* Is the next instruction one of the body itself?  Steps inside called functions would make the test slow. */
 bool is_in_the_body(const void *context)
 {
     constexpr uintptr_t shortest_call = 2, longest_call = 7;
@@ -38,7 +36,8 @@ bool is_in_the_body(const void *context)
         return false;
     callee_stack = 0;
     if (last_at != 0 && stack + sizeof(uintptr_t) == last_stack) {
-        uintptr_t bytes = *reinterpret_cast<const uintptr_t *>(stack) - last_at; /* pushed by a call: its own */
+        /* the return address of a call by the body */
+        uintptr_t bytes = *reinterpret_cast<const uintptr_t *>(stack) - last_at;
         if (bytes >= shortest_call && bytes <= longest_call) {
             callee_stack = stack;
             return false;
@@ -49,8 +48,8 @@ bool is_in_the_body(const void *context)
     return true;
 }
 
-/* It comes, and wakes the worker. */
-void come_behind_a_step(int, siginfo_t *, void *context)
+/* Work arrives and wakes the worker. */
+void arrive_after_a_step(int, siginfo_t *, void *context)
 {
     if (!is_in_the_body(context) || !may_come())
         return;
@@ -61,7 +60,7 @@ void come_behind_a_step(int, siginfo_t *, void *context)
     has_come = true;
 }
 
-/* The worker's sleep: does it begin for good, behind the wake-up? */
+/* In place of the worker's sleep: notes whether it would sleep despite the wake-up. */
 long look_at_the_sleep()
 {
     bool begins = test::third_argument == rtrcu_load_relaxed(&worker->thread.event);
@@ -72,7 +71,7 @@ long look_at_the_sleep()
 class WorkerSteps : public DriveWorld
 {
   protected:
-    /* From its beginning to its first sleep.  False: no call can be trapped here. */
+    /* Step the body from its beginning to its first sleep.  Returns false if system calls cannot be trapped here. */
     static bool run_stepped(void *(*body)(void *))
     {
         bool trapped = false;
@@ -88,10 +87,10 @@ class WorkerSteps : public DriveWorld
         }).join();
         return trapped;
     }
-    /* Behind its first instruction, behind its second, and so on to its sleep. */
-    void come_behind_each(const work_job &job, const std::function<void()> &prepare)
+    /* Let work arrive after the body's first instruction, after its second, and so on to its sleep. */
+    void arrive_after_each(const work_job &job, const std::function<void()> &prepare)
     {
-        test::SteppedBy traps(come_behind_a_step);
+        test::SteppedBy traps(arrive_after_a_step);
         body_at = reinterpret_cast<uintptr_t>(job.body);
         has_come = true;
         long step = 0;
@@ -99,8 +98,8 @@ class WorkerSteps : public DriveWorld
             prepare();
             steps_left = step + 1;
             if (!run_stepped(job.body))
-                GTEST_SKIP() << "no call can be trapped here";
-            ASSERT_FALSE(sleeps_on) << "behind instruction " << step;
+                GTEST_SKIP() << "system calls cannot be trapped here";
+            ASSERT_FALSE(sleeps_on) << "after instruction " << step;
         }
         EXPECT_GT(step, 3);
     }
@@ -108,14 +107,14 @@ class WorkerSteps : public DriveWorld
     {
         DriveWorld::SetUp();
         if (TEST_TSAN || TEST_ASAN || TEST_EMULATED)
-            GTEST_SKIP() << "the sanitizer takes too many steps, the emulator none";
+            GTEST_SKIP() << "a sanitizer adds too many instructions, and the emulator cannot single-step";
     }
 };
 
 work_visit *visit;
 
-/* A thread that begins to visit all CPUs would hang there unreported. */
-TEST_F(WorkerSteps, AVisitThatBeginsIsSeenBeforeTheReporterSleeps)
+/* If the reporter slept, a visit that hangs would not be reported. */
+TEST_F(WorkerSteps, NewVisitIsSeenBeforeTheReporterSleeps)
 {
     worker = &drive_->work.worker[WORK_WORKER_REPORT];
     visit = &drive_->work.visit;
@@ -124,38 +123,38 @@ TEST_F(WorkerSteps, AVisitThatBeginsIsSeenBeforeTheReporterSleeps)
         rtrcu_store_relaxed(&visit->visitor, 77u);
         rtrcu_store_release(&visit->began_ns, INT64_MAX / 2);
     };
-    come_behind_each(work_job_report, [] { *visit = {}; });
+    arrive_after_each(work_job_report, [] { *visit = {}; });
 }
 
 struct turn_boosting *boosting;
 
-/* Whoever boosts would spin in the kernel to the end of the reader's section. */
-TEST_F(WorkerSteps, ABoostThatBeginsIsSeenBeforeTheNudgerSleeps)
+/* If the nudger slept, the booster would spin in the kernel until the reader's section ends. */
+TEST_F(WorkerSteps, NewBoostIsSeenBeforeTheNudgerSleeps)
 {
     constexpr int above = 6;
     worker = &drive_->work.worker[WORK_WORKER_NUDGE];
     boosting = &drive_->turn.boosting;
-    /* Behind its look, which says that nobody has boosted since. */
+    /* once the nudger has found that no thread boosts */
     may_come = [] { return rtrcu_load_relaxed(&boosting->priority) == 0 && !lock_is_mine(&worker->lock); };
     come = [] {
         boosting->booster = {77};
         boosting->cpu_at = &boosting->cpu;
         boosting->nap_ns = 1000000;
     };
-    come_behind_each(turn_job_nudge, [] {
+    arrive_after_each(turn_job_nudge, [] {
         *boosting = {};
         boosting->priority = above - 1;
-        worker->priority = above; /* it has nothing to change */
+        worker->priority = above; /* the priority that it needs */
     });
 }
 
-/* ---- a daemon that is being made ---- */
+/* ---- a daemon that is being created ---- */
 
 struct serve_daemon *claimed;
 std::atomic<uint32_t> came_to;
 
-/* Behind the first instruction from which the thread that is being made is this one's to make: a signal comes. */
-void raise_behind_a_step(int, siginfo_t *, void *context)
+/* Raises a signal after the first instruction at which this thread has claimed the creation of the daemon. */
+void raise_after_a_step(int, siginfo_t *, void *context)
 {
     if (rtrcu_load_relaxed(&claimed->thread.state) != WORK_STARTING)
         return;
@@ -163,16 +162,16 @@ void raise_behind_a_step(int, siginfo_t *, void *context)
     raise(SIGUSR1);
 }
 
-using KrcudSteps = DriveWorld;
+using DaemonSteps = DriveWorld;
 
-/* The child of a handler that forks then is free to make one, and the thread makes another for the same list.  The
- * signal waits for the first instruction behind which a handler may come. */
-TEST_F(KrcudSteps, NoHandlerComesWhileOneIsMade)
+/* If a handler could fork during the creation, the child could get two daemons for one list.  So signals are blocked
+ * until the daemon runs. */
+TEST_F(DaemonSteps, NoHandlerRunsWhileADaemonIsCreated)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer delivers signals later";
+        GTEST_SKIP() << "the sanitizer delays signals";
     keep();
-    test::SteppedBy traps(raise_behind_a_step);
+    test::SteppedBy traps(raise_after_a_step);
     reader_record *record = world_.craft(0);
     claimed = &drive_->serve.daemon[0];
     came_to = WORK_NONE;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads of the library: who makes one, when one that was refused is tried again, and what a fork leaves of them.
- */
+/* Tests of the library's threads: creation, retries after a refusal, state after a fork, and the watcher of the end. */
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -28,7 +27,7 @@ class Thread : public DriveWorld
     }
 };
 
-TEST_F(Thread, ARefusalIsBelievedForATick)
+TEST_F(Thread, RefusalIsRememberedForATick)
 {
     struct work_thread thread = {};
     drive_->work.refused_ns = plat_clock_now();
@@ -39,7 +38,7 @@ TEST_F(Thread, ARefusalIsBelievedForATick)
     EXPECT_EQ(claim(&thread), 1);
     EXPECT_EQ(thread.state, static_cast<uint32_t>(WORK_STARTING));
     drive_->work.refused_ns = plat_clock_now();
-    EXPECT_EQ(claim(&thread), 0) << "somebody is at it";
+    EXPECT_EQ(claim(&thread), 0) << "another thread creates it";
     EXPECT_EQ(thread.state, static_cast<uint32_t>(WORK_STARTING | WORK_NEEDED));
     thread.state = WORK_RUNNING;
     EXPECT_EQ(claim(&thread), 0);
@@ -49,11 +48,11 @@ TEST_F(Thread, ARefusalIsBelievedForATick)
     EXPECT_EQ(claim(&another), 1);
 }
 
-/* Without memory for a list of CPUs of their own they begin where the process did. */
-TEST_F(Thread, BeginsSomewhereWithoutMemoryToo)
+/* Without memory for attributes with the configured CPUs, threads use the process's attributes. */
+TEST_F(Thread, StartsWithDefaultAttributesWithoutMemory)
 {
     if (TEST_EMULATED || TEST_ASAN || TEST_TSAN)
-        GTEST_SKIP() << "not every call is the program's";
+        GTEST_SKIP() << "the emulator and sanitizers make other system calls";
     strcpy(config_.cpus, "0");
     bool trapped = true;
     std::thread([&] {
@@ -62,11 +61,11 @@ TEST_F(Thread, BeginsSomewhereWithoutMemoryToo)
             api_drive_init(drive_, &room_, world_.gp(), cb_, drive_->work.watch);
     }).join();
     if (!trapped)
-        GTEST_SKIP() << "no call can be trapped here";
+        GTEST_SKIP() << "system calls cannot be trapped here";
     EXPECT_EQ(work_attr(&drive_->work), &drive_->work.process);
 }
 
-TEST_F(Thread, OfTheDriverIsMadeByOneAtATime)
+TEST_F(Thread, DriversThreadIsCreatedByOneThread)
 {
     ASSERT_TRUE(work_driver_hold(&drive_->work));
     EXPECT_EQ(work_driver_start(&drive_->work), 0);
@@ -75,7 +74,7 @@ TEST_F(Thread, OfTheDriverIsMadeByOneAtATime)
     EXPECT_TRUE(work_thread_release(&drive_->work.thread));
 }
 
-TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
+TEST_F(Thread, ForkingThreadContinuesInTheChild)
 {
     enum { OLD = 12345 };
     drive_->work.worker[WORK_WORKER_BOOST].thread.state = WORK_RUNNING;
@@ -132,28 +131,28 @@ TEST_F(Thread, TheOneThatForkedGoesOnInTheChild)
     EXPECT_EQ(drive_->work.survivor.number, lock_thread_number());
     EXPECT_EQ(drive_->serve.fork.generation, 1u);
     after_fork_child(PLAT_NOBODY);
-    EXPECT_EQ(drive_->work.threads, 0u) << "none of ours forked";
+    EXPECT_EQ(drive_->work.threads, 0u) << "no thread of the library forked";
     EXPECT_EQ(drive_->serve.fork.generation, 2u);
 }
 
-TEST_F(Thread, WhatLiesBehindTheWorkersIsTheChildsToo)
+TEST_F(Thread, ForkRepairCoversAllWorkers)
 {
     int64_t boost_limit_ns = drive_->turn.boost_limit_ns = 12345;
     after_fork_child(PLAT_NOBODY);
     EXPECT_EQ(drive_->turn.boost_limit_ns, boost_limit_ns);
 }
 
-/* Whose end would not come. */
-TEST_F(Thread, WithoutThreadsOfOursNobodyWatchesForTheEnd)
+/* The main thread ends while the library has no threads. */
+TEST_F(Thread, NoWatcherWithoutLibraryThreads)
 {
-    keep(); /* if one does, it does so behind the test too */
+    keep(); /* keeps the memory for a thread that is created late */
     work_main_ends(&drive_->work);
     EXPECT_EQ(drive_->work.end.state, static_cast<uint32_t>(WORK_NONE));
     EXPECT_EQ(drive_->work.main_ended, 1u);
 }
 
-/* By one at a time: who finds that somebody is at it makes none. */
-TEST_F(Thread, WhoWatchesForTheEndIsMadeOnce)
+/* Another thread is creating the watcher, so this one does not. */
+TEST_F(Thread, WatcherOfTheEndIsCreatedOnce)
 {
     keep();
     drive_->work.threads = WORK_THREADS_CHANGE + 1;
@@ -170,8 +169,8 @@ struct domain_drive *stepped;
 volatile long steps_left;
 volatile bool maker_watches;
 
-/* What the maker of a thread does, behind one of the main thread's instructions: it counts, then reads the flag. */
-void make_behind_a_step(int, siginfo_t *, void *)
+/* After one of the main thread's instructions, acts as the creator of a thread: counts it, then reads the flag. */
+void create_after_a_step(int, siginfo_t *, void *)
 {
     steps_left = steps_left - 1;
     if (steps_left != 0)
@@ -180,16 +179,17 @@ void make_behind_a_step(int, siginfo_t *, void *)
     maker_watches = rtrcu_load_relaxed(&stepped->work.main_ended);
 }
 
-/* Whenever the first thread of the library comes: who made it watches for the end, or the main thread has that done. */
-TEST_F(Thread, WhoeverIsLastWatchesForTheEnd)
+/* At whichever instruction of the main thread's end the first library thread is created, its creator or the main thread
+ * starts the watcher. */
+TEST_F(Thread, CreatorOrMainThreadStartsTheWatcher)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the sanitizer delivers signals later";
-    test::SteppedBy traps(make_behind_a_step);
+        GTEST_SKIP() << "the sanitizer delays signals";
+    test::SteppedBy traps(create_after_a_step);
     stepped = drive_;
     for (long step = 1, left = 0; left <= 0; step++) {
         drive_->work.threads = drive_->work.main_ended = 0;
-        drive_->work.end.state = WORK_STARTING; /* so that nobody makes it twice */
+        drive_->work.end.state = WORK_STARTING; /* so that no watcher is created */
         maker_watches = false;
         steps_left = step;
         test::SteppedBy::begin();
@@ -197,14 +197,13 @@ TEST_F(Thread, WhoeverIsLastWatchesForTheEnd)
         test::SteppedBy::end();
         left = steps_left;
         bool watched = maker_watches || (drive_->work.end.state & WORK_NEEDED);
-        EXPECT_TRUE(left > 0 || watched) << "behind instruction " << step;
+        EXPECT_TRUE(left > 0 || watched) << "after instruction " << step;
     }
 }
 
 #endif
 
-/* The program's last thread and who watches, while one of the library's threads goes: the watcher counts its numbers
- * before it has gone, and comes to the lock. */
+/* The watcher reads the library's count of threads while one of them exits and the program's last thread still runs. */
 [[noreturn]] void end_beside_one_that_goes(struct domain_drive *drive)
 {
     std::thread([drive] {
@@ -222,14 +221,14 @@ TEST_F(Thread, WhoeverIsLastWatchesForTheEnd)
         _exit(counted && goes_on ? 42 : 1);
     }).detach();
     for (;;)
-        syscall(SYS_exit, 0); /* pthread_exit() would unwind, through frames that catch everything */
+        syscall(SYS_exit, 0); /* pthread_exit() would unwind through frames that catch every exception */
 }
 
-/* A thread of the program is not taken for one of the library's that has gone. */
-TEST_F(Thread, WhoWatchesForTheEndLooksTwice)
+/* The watcher must not take the program's last thread for a library thread that is exiting. */
+TEST_F(Thread, WatcherOfTheEndReadsTwice)
 {
     if (TEST_EMULATED || TEST_TSAN)
-        GTEST_SKIP() << "not every thread is the program's";
+        GTEST_SKIP() << "the emulator and the race detector create threads";
     keep();
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(end_beside_one_that_goes(drive_), testing::ExitedWithCode(42), "");
@@ -243,8 +242,8 @@ const plat_thread_attr *home_on(struct domain_drive *drive, const char *cpus, in
     return work_attr_for(&drive->work, &settings);
 }
 
-/* Each list of CPUs has its own, once. */
-TEST_F(Thread, AHomeIsOfTheCpusThatAreNamed)
+/* Each list of CPUs has its own attributes, created once. */
+TEST_F(Thread, AttributesHaveTheNamedCpus)
 {
     if (plat_cpus_configured() < 2)
         GTEST_SKIP() << "there is one CPU";
@@ -260,7 +259,7 @@ TEST_F(Thread, AHomeIsOfTheCpusThatAreNamed)
     EXPECT_EQ(home_on(drive_, ""), &drive_->work.process);
 }
 
-TEST_F(Thread, AHomeIsOfTheSizeOfStacksThatIsSet)
+TEST_F(Thread, AttributesHaveTheConfiguredStackSize)
 {
     const plat_thread_attr *large = home_on(drive_, "", 1024), *elsewhere = home_on(drive_, "0", 1024);
     ASSERT_TRUE(large && elsewhere);
@@ -272,8 +271,8 @@ TEST_F(Thread, AHomeIsOfTheSizeOfStacksThatIsSet)
     EXPECT_EQ(home_on(drive_, ""), &drive_->work.process);
 }
 
-/* A daemon that ends is no longer counted, and may be made again. */
-TEST_F(Thread, OneThatEndsMayBeMadeAgain)
+/* A thread that has exited is no longer counted, and may be created again. */
+TEST_F(Thread, EndedThreadMayBeCreatedAgain)
 {
     drive_->work.threads = WORK_THREADS_CHANGE + 1;
     drive_->work.thread.state = WORK_RUNNING;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A thread of the library: every transition of its state and of its sleep, against the tables of work/thread.h.
- */
+/* Tests of the state and the sleep of a library thread: every transition, compared with the tables of work/thread.h. */
 #include <sys/resource.h>
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ std::string state_of(const work_thread &thread)
     case WORK_STARTING:
         return "STARTING";
     case WORK_STARTING | WORK_NEEDED:
-        return "ASKED";
+        return "NEEDED";
     case WORK_RUNNING:
         return "RUNNING";
     default:
@@ -34,7 +33,7 @@ void *nothing(void *)
     return nullptr;
 }
 
-/* A thread in each state, over the process's own room, which makes and refuses threads. */
+/* Threads in each state; the process's own data of work/ counts them and remembers refusals. */
 class ThreadState : public testing::Test
 {
   protected:
@@ -62,7 +61,7 @@ class ThreadState : public testing::Test
         if (state != "NONE") {
             EXPECT_EQ(claim(&thread), 1);
         }
-        if (state == "ASKED") {
+        if (state == "NEEDED") {
             EXPECT_EQ(claim(&thread), 0);
         }
         if (state == "RUNNING") {
@@ -71,7 +70,7 @@ class ThreadState : public testing::Test
         EXPECT_EQ(state_of(thread), state);
         return thread;
     }
-    /* Whose thread is refused. */
+    /* Create a thread while the system refuses memory. */
     int make_refused(work_thread *thread)
     {
         rlimit before, none;
@@ -81,7 +80,7 @@ class ThreadState : public testing::Test
         setrlimit(RLIMIT_AS, &none);
         plat_thread_attr attr;
         plat_thread_attr_init(&attr);
-        attr.stack_bytes = size_t{1} << 28; /* the C library keeps no stack of that size, of a thread that has ended */
+        attr.stack_bytes = size_t{1} << 28; /* so large that the C library has no cached stack of that size */
         work_thread_spec start = {};
         start.name = "refused";
         start.body = nothing;
@@ -89,56 +88,56 @@ class ThreadState : public testing::Test
         uint64_t threads = rtrcu_load_acquire(&drive_->work.threads);
         int error = make(thread, start);
         setrlimit(RLIMIT_AS, &before);
-        EXPECT_EQ(rtrcu_load_acquire(&drive_->work.threads), threads) << "it would be waited for at the end";
+        EXPECT_EQ(rtrcu_load_acquire(&drive_->work.threads), threads) << "a refused thread must not be counted";
         return error;
     }
     static constexpr work_thread_spec no_body = {"none", nullptr, nullptr, 0, nullptr};
 };
 
-TEST_F(ThreadState, TransitionsAreThoseOfTheTable)
+TEST_F(ThreadState, TransitionsFollowTheTable)
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "memory cannot be limited";
-    for (const char *before : {"NONE", "STARTING", "ASKED", "RUNNING"}) {
+    for (const char *before : {"NONE", "STARTING", "NEEDED", "RUNNING"}) {
         work_thread claimed = in(before), held = in(before);
         EXPECT_EQ(claim(&claimed), before == std::string("NONE"));
         table_.saw(before, "work_thread_claim()", state_of(claimed));
         EXPECT_EQ(work_thread_hold(&held), before == std::string("NONE"));
         table_.saw(before, "work_thread_hold()", state_of(held));
     }
-    for (const char *before : {"STARTING", "ASKED"}) {
+    for (const char *before : {"STARTING", "NEEDED"}) {
         work_thread made = in(before), refused = in(before), let = in(before);
         EXPECT_EQ(make(&made, no_body), 0);
         table_.saw(before, "work_thread_make()", state_of(made));
         EXPECT_LT(make_refused(&refused), 0);
         table_.saw(before, "work_thread_make()", state_of(refused));
-        EXPECT_EQ(work_thread_release(&let), before == std::string("ASKED"));
+        EXPECT_EQ(work_thread_release(&let), before == std::string("NEEDED"));
         table_.saw(before, "work_thread_release()", state_of(let));
     }
     for (const char *before : {"STARTING", "RUNNING"}) {
         work_thread ended = in(before);
-        rtrcu_fetch_add(&drive_->work.threads, WORK_THREADS_CHANGE + 1); /* as if it had been made */
+        rtrcu_fetch_add(&drive_->work.threads, WORK_THREADS_CHANGE + 1); /* as if it had been created */
         work_thread_ended(&drive_->work, &ended);
         table_.saw(before, "work_thread_ended()", state_of(ended));
     }
     table_.all_seen();
 }
 
-TEST_F(ThreadState, WhoWasRefusedIsNotAskedForAWhile)
+TEST_F(ThreadState, RefusedThreadIsNotTriedForAWhile)
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "memory cannot be limited";
     work_thread thread = in("STARTING");
     EXPECT_LT(make_refused(&thread), 0);
     EXPECT_NE(drive_->work.refused_ns, 0);
-    drive_->work.refused_ns = INT64_MAX / 2; /* just now, however long this test is kept from its CPU */
+    drive_->work.refused_ns = INT64_MAX / 2; /* a refusal that counts as recent throughout the test */
     EXPECT_EQ(claim(&thread), -EAGAIN);
     rtrcu_store_relaxed(&drive_->work.refused_ns, int64_t{0});
     EXPECT_EQ(claim(&thread), 1);
 }
 
-/* Its number may be the next thread's: in a fork's child that one is not taken for it. */
-TEST_F(ThreadState, OneThatHasEndedHasNoNumber)
+/* The kernel may reuse the number, and in a fork's child the next thread must not be taken for the ended one. */
+TEST_F(ThreadState, EndedThreadHasNoId)
 {
     work_thread thread = in("RUNNING");
     plat_thread_renumber(&thread.plat, {12345});
@@ -148,8 +147,8 @@ TEST_F(ThreadState, OneThatHasEndedHasNoNumber)
     EXPECT_EQ(state_of(thread), "NONE");
 }
 
-/* A handler forks while its thread holds it: in the child it may be made meanwhile. */
-TEST_F(ThreadState, WhatIsHeldNoMoreIsNotLetGo)
+/* As in the child of a handler that forks while its thread holds the library thread, which the child then creates. */
+TEST_F(ThreadState, UnheldThreadIsNotReleased)
 {
     for (const char *before : {"NONE", "RUNNING"}) {
         work_thread thread = in(before);
@@ -158,10 +157,10 @@ TEST_F(ThreadState, WhatIsHeldNoMoreIsNotLetGo)
     }
 }
 
-TEST_F(ThreadState, MistakesAreFound)
+TEST_F(ThreadState, MisuseBreaksInvariants)
 {
     if (!CHECK_DEBUG)
-        GTEST_SKIP() << "a debug build checks it";
+        GTEST_SKIP() << "only debug builds check";
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     work_thread thread = in("NONE");
     EXPECT_DEATH(work_thread_set_ticking(&thread), "INV-DR3");
@@ -169,9 +168,9 @@ TEST_F(ThreadState, MistakesAreFound)
     EXPECT_DEATH(work_thread_prepare_sleep(&thread, WORK_ASLEEP), "INV-DR3");
 }
 
-TEST(ThreadSleep, TransitionsAreThoseOfTheTable)
+TEST(ThreadSleep, TransitionsFollowTheTable)
 {
-    static const char *const names[] = {"AWAKE", "PACING", "TICKING", "IDLE"};
+    static const char *const names[] = {"AWAKE", "PACING", "TICKING", "ASLEEP"};
     test::Transitions table("src/work/thread.h", "sleeping   transition");
     work_thread thread = {};
     for (enum work_sleep how : {WORK_PACING, WORK_ASLEEP}) {
@@ -182,14 +181,14 @@ TEST(ThreadSleep, TransitionsAreThoseOfTheTable)
     }
     work_thread_prepare_sleep(&thread, WORK_ASLEEP);
     work_thread_set_ticking(&thread);
-    table.saw("IDLE", "work_thread_set_ticking()", names[work_thread_sleeps(&thread)]);
+    table.saw("ASLEEP", "work_thread_set_ticking()", names[work_thread_sleeps(&thread)]);
     work_thread_finish_sleep(&thread);
     table.saw("TICKING", "work_thread_finish_sleep()", names[work_thread_sleeps(&thread)]);
     table.all_seen();
 }
 
-/* The count makes a wake-up that comes before the sleep end it. */
-TEST(ThreadSleep, AWakeUpBeforeItEndsIt)
+/* A wake-up after the event was read ends the sleep, even if it precedes the sleep. */
+TEST(ThreadSleep, EarlierWakeUpEndsTheSleep)
 {
     work_thread thread = {};
     uint32_t event = work_thread_event(&thread);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waking: who may wake whom, and how deep the driver must sleep for it.
- */
+/* Tests of wake-ups of the driver and of waiters. */
 #include "../../support/driving.h"
 
 namespace
@@ -13,7 +12,7 @@ class Wake : public DriveWorld
     {
         return drive_->work.wakeups.count;
     }
-    /* How often a call wakes the driver that sleeps so; each wake-up is told to its futex too. */
+    /* Returns how often a call wakes a driver in state @sleeping; each wake-up must also change its event. */
     uint64_t wakes(enum work_sleep sleeping, bool urgent)
     {
         uint64_t before = woken();
@@ -36,7 +35,7 @@ class Wake : public DriveWorld
     }
 };
 
-TEST_F(Wake, TheDriverIsWokenAsDeepAsItSleeps)
+TEST_F(Wake, DriverIsWokenAccordingToItsSleep)
 {
     for (enum work_sleep sleeping : {WORK_AWAKE, WORK_PACING, WORK_TICKING, WORK_ASLEEP}) {
         EXPECT_EQ(wakes(sleeping, false), sleeping >= WORK_TICKING ? 1u : 0u) << sleeping;
@@ -44,8 +43,8 @@ TEST_F(Wake, TheDriverIsWokenAsDeepAsItSleeps)
     }
 }
 
-/* What was urgent stays so until the driver has seen it. */
-TEST_F(Wake, WhatIsUrgentStaysUrgent)
+/* Urgent work stays marked urgent until the driver has seen it. */
+TEST_F(Wake, UrgentWorkStaysUrgent)
 {
     work_driver_wake_later(&drive_->work, false);
     EXPECT_EQ(drive_->work.urgent, 0u);
@@ -53,14 +52,14 @@ TEST_F(Wake, WhatIsUrgentStaysUrgent)
     EXPECT_EQ(drive_->work.urgent, 1u);
     work_driver_wake(&drive_->work, false);
     EXPECT_EQ(drive_->work.urgent, 1u);
-    EXPECT_EQ(woken(), 0u) << "it is awake";
+    EXPECT_EQ(woken(), 0u) << "the driver is awake";
     work_driver_wake_always(&drive_->work);
     EXPECT_EQ(woken(), 1u);
     EXPECT_EQ(drive_->work.thread.event, 1u);
 }
 
-/* Nor by anybody else in its place: it looks at its next tick. */
-TEST_F(Wake, ADeadlineThreadWakesNobodyWhileItIsOnline)
+/* The driver polls at its next tick instead. */
+TEST_F(Wake, OnlineDeadlineThreadWakesNoThread)
 {
     test::Worker thread;
     thread.run([&] {
@@ -74,15 +73,15 @@ TEST_F(Wake, ADeadlineThreadWakesNobodyWhileItIsOnline)
         EXPECT_EQ(wakes(WORK_ASLEEP, false), 1u);
         rcu_thread_offline();
         reader_self_set(READER_STATE_DEADLINE);
-        EXPECT_EQ(wakes(WORK_ASLEEP, false), 1u) << "it has no deadline to keep";
+        EXPECT_EQ(wakes(WORK_ASLEEP, false), 1u) << "an offline deadline thread may make system calls";
         EXPECT_EQ(wakes(WORK_PACING, true), 1u);
         reader_self_clear(READER_STATE_DEADLINE);
         rcu_thread_online();
     });
 }
 
-/* Preemptible ones are never offline. */
-TEST_F(Wake, ADeadlineThreadOfTheOtherDisciplineWakesNobody)
+/* Preemptible threads are never offline. */
+TEST_F(Wake, PreemptibleDeadlineThreadWakesNoThread)
 {
     test::Worker thread;
     thread.run([&] {
@@ -95,12 +94,12 @@ TEST_F(Wake, ADeadlineThreadOfTheOtherDisciplineWakesNobody)
     });
 }
 
-/* From then on the driver has to tick, since nobody would wake it. */
-TEST_F(Wake, ADeadlineThreadThatComesOnlineWakesADriverWithoutATick)
+/* The driver must tick while a deadline thread is online, since that does not wake it. */
+TEST_F(Wake, DeadlineThreadComingOnlineWakesADriverWithoutATick)
 {
     test::Worker thread;
     thread.run([&] {
-        EXPECT_EQ(wakes_online(WORK_ASLEEP), 0u) << "it wakes it when there is something";
+        EXPECT_EQ(wakes_online(WORK_ASLEEP), 0u) << "another thread wakes the driver when it has work";
         reader_self_set(READER_STATE_DEADLINE);
         EXPECT_EQ(wakes_online(WORK_ASLEEP), 1u);
         for (enum work_sleep sleeping : {WORK_AWAKE, WORK_PACING, WORK_TICKING})
@@ -111,8 +110,8 @@ TEST_F(Wake, ADeadlineThreadThatComesOnlineWakesADriverWithoutATick)
 
 int notified, came_online, gone_away;
 
-/* A driver without a thread is told, and nobody is woken; one with a thread may be told too. */
-TEST_F(Wake, ADriverIsTold)
+/* A driver without a thread is notified instead of woken. */
+TEST_F(Wake, DriverWithoutAThreadIsNotified)
 {
     work_driver row = {.name = "told",
                        .body = nullptr,
@@ -121,7 +120,7 @@ TEST_F(Wake, ADriverIsTold)
                        .leave = [](struct driver *) { gone_away++; }};
     notified = came_online = gone_away = 0;
     work_driver_change(&drive_->work, &row, drive_->work.attr);
-    EXPECT_EQ(wakes(WORK_ASLEEP, true), 0u) << "it has no thread";
+    EXPECT_EQ(wakes(WORK_ASLEEP, true), 0u) << "the driver has no thread";
     EXPECT_EQ(wakes(WORK_ASLEEP, false), 0u);
     EXPECT_EQ(notified, 2);
     EXPECT_EQ(wakes_online(WORK_ASLEEP), 0u);
@@ -133,8 +132,8 @@ TEST_F(Wake, ADriverIsTold)
     EXPECT_EQ(notified, 3);
 }
 
-/* Whoever needed a driver while it was held finds the one that was put in its place, which is told what is left. */
-TEST_F(Wake, AChangedDriverIsMadeForWhoeverAskedMeanwhile)
+/* A thread that needs a driver during a change starts its replacement, which takes over the remaining work. */
+TEST_F(Wake, ChangedDriverIsStartedForRequestsMeanwhile)
 {
     work_driver row = {
         .name = "left", .body = nullptr, .notify = nullptr, .online = nullptr, .leave = [](struct driver *) {
@@ -142,12 +141,12 @@ TEST_F(Wake, AChangedDriverIsMadeForWhoeverAskedMeanwhile)
         }};
     gone_away = 0;
     ASSERT_TRUE(work_driver_hold(&drive_->work));
-    EXPECT_FALSE(work_driver_hold(&drive_->work)) << "somebody is at it";
+    EXPECT_FALSE(work_driver_hold(&drive_->work)) << "another thread holds it";
     work_driver_change(&drive_->work, &row, &drive_->work.process);
     EXPECT_EQ(work_driver_row(&drive_->work), &row);
     EXPECT_EQ(work_attr(&drive_->work), &drive_->work.process);
     work_driver_changed(&drive_->work);
-    EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(WORK_NONE)) << "nobody has asked";
+    EXPECT_EQ(drive_->work.thread.state, static_cast<uint32_t>(WORK_NONE)) << "no thread needed the driver";
     EXPECT_EQ(gone_away, 0);
     ASSERT_TRUE(work_driver_hold(&drive_->work));
     EXPECT_EQ(work_driver_start(&drive_->work), 0);
@@ -156,8 +155,8 @@ TEST_F(Wake, AChangedDriverIsMadeForWhoeverAskedMeanwhile)
     EXPECT_EQ(gone_away, 1);
 }
 
-/* One who sleeps for that kind is told, unless nobody does; a deadline thread tells nobody. */
-TEST_F(Wake, AReportWakesWhoWaitsForItsKind)
+/* A report wakes a sleeper of its kind.  A deadline thread wakes none. */
+TEST_F(Wake, ReportWakesAWaiterOfItsKind)
 {
     const auto events = [&](gp_actions actions) {
         for (struct gp_state &gp_state : drive_->turn.gp_state)
@@ -166,7 +165,7 @@ TEST_F(Wake, AReportWakesWhoWaitsForItsKind)
         return std::pair(drive_->turn.gp_state[GP_NORMAL].event, drive_->turn.gp_state[GP_EXPEDITED].event);
     };
     const auto both = gp_actions(GP_ACTION_WAKE_NORMAL | GP_ACTION_WAKE_EXPEDITED);
-    EXPECT_EQ(events(both), std::pair(0u, 0u)) << "nobody sleeps";
+    EXPECT_EQ(events(both), std::pair(0u, 0u)) << "no thread sleeps";
     tally_raise(&drive_->turn.gp_state[GP_EXPEDITED].sleeping);
     EXPECT_EQ(events(both), std::pair(0u, 1u));
     tally_raise(&drive_->turn.gp_state[GP_NORMAL].sleeping);
@@ -182,38 +181,38 @@ TEST_F(Wake, AReportWakesWhoWaitsForItsKind)
     });
 }
 
-/* A thread that waits may make system calls: it hurries the driver and wakes it in any case. */
-TEST_F(Wake, WhoWaitsForABatchHurriesTheDriver)
+/* A thread that waits for callbacks marks urgent work, and wakes the driver whatever its sleep. */
+TEST_F(Wake, WaiterForCallbacksWakesTheDriverUrgently)
 {
     serve_progress_wait(
-        &drive_->serve, [](struct serve *, void *) { return true; }, nullptr, PLAT_FOREVER); /* does not */
+        &drive_->serve, [](struct serve *, void *) { return true; }, nullptr, PLAT_FOREVER); /* does not sleep */
     EXPECT_EQ(drive_->work.urgent, 1u);
     EXPECT_EQ(woken(), 1u);
     EXPECT_EQ(tally_read(&drive_->serve.progress_waiters), 0u);
 }
 
-/* Where nobody serves, nobody waits; where there is room neither. */
-TEST_F(Wake, ABacklogThatNobodyServesIsNotWaitedFor)
+/* Producers do not wait for a backlog that no driver serves, or one below the limit. */
+TEST_F(Wake, UnservedBacklogIsNotWaitedFor)
 {
     reader_record *record = world_.craft(0);
     config_.tick_us = 3600000000;
     config_.qmax = 3;
     queue(record, 2);
-    EXPECT_TRUE(serve_wait_below_qmax(&drive_->serve, record));
+    EXPECT_TRUE(serve_wait_below_full(&drive_->serve, record));
     queue(record, 1);
-    EXPECT_FALSE(serve_wait_below_qmax(&drive_->serve, record)) << "no driver runs";
+    EXPECT_FALSE(serve_wait_below_full(&drive_->serve, record)) << "no driver runs";
     work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
     drive_->work.thread.state = WORK_RUNNING;
-    EXPECT_FALSE(serve_wait_below_qmax(&drive_->serve, record)) << "nor has it a thread";
+    EXPECT_FALSE(serve_wait_below_full(&drive_->serve, record)) << "the driver has no thread";
     EXPECT_EQ(woken(), 0u);
     config_.qmax = 4;
-    EXPECT_TRUE(serve_wait_below_qmax(&drive_->serve, record));
+    EXPECT_TRUE(serve_wait_below_full(&drive_->serve, record));
 }
 
-/* For some ticks behind the last deadline thread; then nothing is left of it. */
-TEST_F(Wake, TheDriverTicksOnForAWhile)
+/* The driver ticks on for some ticks after the last deadline thread went offline, then stops. */
+TEST_F(Wake, DriverTicksOnAfterTheLastDeadlineThread)
 {
-    drive_->work.urgent = 1; /* so it does not sleep */
+    drive_->work.urgent = 1; /* so that the driver does not sleep */
     const auto since = [&](int64_t online_ns, int64_t tick_us) {
         drive_->driver.online_ns = online_ns;
         config_.tick_us = tick_us;
@@ -227,57 +226,78 @@ TEST_F(Wake, TheDriverTicksOnForAWhile)
     EXPECT_EQ(since(now - 100 * INT64_C(1000000), 1000), 0);
 }
 
-/* Callbacks that are ready and with nobody are looked at again at the next tick. */
-TEST_F(Wake, TheDriverTicksWhileSomethingIsReady)
+/* While callbacks are ready, the driver checks them again at the next tick. */
+TEST_F(Wake, DriverTicksWhileCallbacksAreReady)
 {
     config_.tick_us = 50;
     test::Worker driver;
     driver.start([&] { driver_sleep_until_new(&drive_->driver, drive_->work.thread.event, true); });
-    EXPECT_TRUE(test::eventually([&] { return driver.is_done(); })) << "it sleeps for good";
+    EXPECT_TRUE(test::eventually([&] { return driver.is_done(); })) << "the driver sleeps without a timeout";
     work_thread_wake(&drive_->work.thread);
     driver.wait();
 }
 
-TEST_F(Wake, AStepOfACallIsTakenWhereNoThreadTurns)
+TEST_F(Wake, CallLeavesStepsToADriverWithAThread)
 {
     struct serve_call_budget call_budget = {};
-    test::Worker thread;
-    thread.run([&] {
-        driver_step_here(&drive_->driver, &call_budget, false);
-        EXPECT_EQ(drive_->driver.passes.count, 0u) << "the driver has a thread for it";
-        drive_->work.urgent = 1;
-        driver_step_here(&drive_->driver, &call_budget, true);
-        EXPECT_EQ(drive_->driver.passes.count, 1u) << "which is not there";
-        EXPECT_EQ(drive_->work.urgent, 0u);
+    test::Worker caller;
+    caller.run([&] {
         drive_->work.thread.state = WORK_RUNNING;
         driver_step_here(&drive_->driver, &call_budget, true);
-        EXPECT_EQ(drive_->driver.passes.count, 1u) << "it is there";
-        drive_->work.thread.state = WORK_NONE;
+        EXPECT_EQ(drive_->driver.passes.count, 0u);
+    });
+    drive_->work.thread.state = WORK_NONE;
+}
+
+TEST_F(Wake, CallTakesAStepIfNoThreadAdvances)
+{
+    constexpr bool requested = true;
+    struct serve_call_budget call_budget = {};
+    test::Worker caller;
+    caller.run([&] {
+        driver_step_here(&drive_->driver, &call_budget, !requested);
+        EXPECT_EQ(drive_->driver.passes.count, 0u) << "a call takes steps only if it requests them";
+
+        drive_->work.urgent = 1;
+        driver_step_here(&drive_->driver, &call_budget, requested);
+        EXPECT_EQ(drive_->driver.passes.count, 1u);
+        EXPECT_EQ(drive_->work.urgent, 0u);
+
         queue(world_.craft(0), 1);
-        driver_step_here(&drive_->driver, &call_budget, true);
-        EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL)) << "collected, and turned";
+        driver_step_here(&drive_->driver, &call_budget, requested);
+        EXPECT_FALSE(gp_is_needed(world_.gp(), GP_NORMAL)) << "the step completes the grace period";
+    });
+}
+
+TEST_F(Wake, CallNotifiesAThreadlessDriverOfRemainingWork)
+{
+    work_driver threadless = {.name = "threadless",
+                              .body = nullptr,
+                              .notify = [](struct driver *) { notified++; },
+                              .online = nullptr,
+                              .leave = nullptr};
+    struct serve_call_budget call_budget = {};
+    test::Worker caller;
+    caller.run([&] {
         notified = 0;
-        work_driver row = {.name = "told",
-                           .body = nullptr,
-                           .notify = [](struct driver *) { notified++; },
-                           .online = nullptr,
-                           .leave = nullptr};
-        work_driver_change(&drive_->work, &row, drive_->work.attr);
+        work_driver_change(&drive_->work, &threadless, drive_->work.attr);
         driver_step_here(&drive_->driver, &call_budget, false);
-        EXPECT_EQ(notified, 0) << "nothing is left";
+        EXPECT_EQ(notified, 0) << "no work is left";
+
         call_budget.left = true;
         driver_step_here(&drive_->driver, &call_budget, false);
-        EXPECT_EQ(notified, 1);
+        EXPECT_EQ(notified, 1) << "callbacks are left";
+
         call_budget.left = false;
         (void)world_.craft(1);
         (void)gp_request(world_.gp(), GP_NORMAL, gp_snap(world_.gp(), GP_NORMAL));
         driver_step_here(&drive_->driver, &call_budget, false);
-        EXPECT_EQ(notified, 2);
+        EXPECT_EQ(notified, 2) << "a grace period is left";
     });
 }
 
-/* Each number is its own. */
-TEST_F(Wake, CountersAreToldEachForItself)
+/* Each counter gets a different number. */
+TEST_F(Wake, CountersAreReportedSeparately)
 {
     struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
     uint64_t number = 100;

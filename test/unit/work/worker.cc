@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Workers: made by one at a time, and at the priority that is wanted, which a refusal leaves alone for a while.
- */
+/* Tests of workers: their creation, priorities, refusals of priorities, and reports. */
 #include <cstring>
 #include <pthread.h>
 #include <sched.h>
@@ -29,7 +28,7 @@ int wanted(void *)
     return wanted_priority;
 }
 
-TEST_F(Worker, SettlesAtWhatIsWantedAndIsOrdinaryAgain)
+TEST_F(Worker, SettlesAtTheWantedPriorityAndReturns)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
@@ -42,35 +41,35 @@ TEST_F(Worker, SettlesAtWhatIsWantedAndIsOrdinaryAgain)
         EXPECT_EQ(worker->priority, 2);
         wanted_priority = 0;
         work_worker_settle(worker, wanted);
-        EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+        EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER | SCHED_RESET_ON_FORK);
         EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 0);
         EXPECT_EQ(worker->priority, 0);
     });
     EXPECT_EQ(drive_->work.rt_refused.count, 0u);
 }
 
-TEST_F(Worker, ARefusalIsCountedAndBelievedForAWhile)
+TEST_F(Worker, RefusalIsCountedAndRememberedForAWhile)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_BOOST];
     test::Worker thread;
     thread.run([&] {
-        wanted_priority = 1000; /* there is none of that number */
+        wanted_priority = 1000; /* no such priority exists */
         work_worker_settle(worker, wanted);
         EXPECT_EQ(drive_->work.rt_refused.count, 1u);
         work_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->work.rt_refused.count, 1u) << "just refused";
+        EXPECT_EQ(drive_->work.rt_refused.count, 1u) << "the refusal is recent, so no attempt is made";
         worker->refused_ns -= 2000000000;
         work_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->work.rt_refused.count, 2u) << "long ago";
+        EXPECT_EQ(drive_->work.rt_refused.count, 2u) << "the refusal is old, so the priority is tried again";
         wanted_priority = 1001;
         work_worker_settle(worker, wanted);
-        EXPECT_EQ(drive_->work.rt_refused.count, 3u) << "another one";
+        EXPECT_EQ(drive_->work.rt_refused.count, 3u) << "another priority is tried immediately";
     });
     EXPECT_EQ(worker->priority, 0);
     EXPECT_EQ(worker->refused, 1001);
 }
 
-TEST_F(Worker, IsLiftedAndNeverLowered)
+TEST_F(Worker, OtherThreadsRaiseAndNeverLowerIt)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
@@ -79,7 +78,7 @@ TEST_F(Worker, IsLiftedAndNeverLowered)
     pid_t id = 0;
     thread.run([&] { id = static_cast<pid_t>(lock_thread_number()); });
     work_worker_lift(work_worker(&drive_->work, WORK_WORKER_EXPEDITED), 3);
-    EXPECT_EQ(worker->priority, 0) << "it does not run yet";
+    EXPECT_EQ(worker->priority, 0) << "the worker does not run yet";
     worker->thread_id = static_cast<uint32_t>(id);
     work_worker_lift(work_worker(&drive_->work, WORK_WORKER_EXPEDITED), 3);
     EXPECT_EQ(worker->priority, 3);
@@ -96,46 +95,59 @@ std::string state_of(const struct work_worker &worker)
     return work_worker_priority(&worker) ? "REALTIME" : "ORDINARY";
 }
 
-/* Each transition from each state, by the worker itself or, where it lifts, by another. */
-TEST_F(Worker, PrioritiesChangeAsTheTableTells)
+/* Each transition from each state, by the worker itself, or by another thread that raises it. */
+TEST_F(Worker, PrioritiesFollowTheTable)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
     test::Transitions table("src/work/work.h", "before");
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_BOOST];
-    test::Worker itself;
-    auto saw = [&](const std::string &before, const char *transition, bool by_itself, auto change) {
-        itself.run([&] {
+    test::Worker thread; /* runs as the worker */
+
+    auto bring_into = [&](const std::string &state) {
+        thread.run([&] {
             work_worker_begins(worker, 0);
-            wanted_priority = before == "REALTIME" ? 2 : 0;
+            wanted_priority = state == "REALTIME" ? 2 : 0;
             work_worker_settle(worker, wanted);
-            if (before != "ABSENT")
+            if (state != "ABSENT")
                 work_worker_appears(worker);
-            EXPECT_EQ(state_of(*worker), before);
-            if (by_itself)
-                change();
         });
-        if (!by_itself)
-            change();
-        table.saw(before, transition, state_of(*worker));
-        itself.run([] { EXPECT_EQ(plat_sched_set(0, 0), 0); });
+        EXPECT_EQ(state_of(*worker), state);
     };
+    auto record = [&](const std::string &before, const char *transition) {
+        table.saw(before, transition, state_of(*worker));
+        thread.run([] { EXPECT_EQ(plat_sched_set(0, 0), 0); });
+    };
+    auto by_the_worker = [&](const std::string &before, const char *transition, auto change) {
+        bring_into(before);
+        thread.run(change);
+        record(before, transition);
+    };
+    auto by_another_thread = [&](const std::string &before, const char *transition, auto change) {
+        bring_into(before);
+        change();
+        record(before, transition);
+    };
+
     for (const char *before : {"ABSENT", "ORDINARY", "REALTIME"}) {
-        saw(before, "work_worker_begins()", true, [&] { work_worker_begins(worker, work_worker_priority(worker)); });
+        by_the_worker(before, "work_worker_begins()",
+                      [&] { work_worker_begins(worker, work_worker_priority(worker)); });
         for (int priority : {0, 1, 3, 1000}) {
-            saw(before, "work_worker_settle()", true, [&] {
+            by_the_worker(before, "work_worker_settle()", [&] {
                 wanted_priority = priority;
                 work_worker_settle(worker, wanted);
             });
-            saw(before, "work_worker_lift()", false, [&] {
+            by_another_thread(before, "work_worker_lift()", [&] {
                 int was = work_worker_priority(worker);
                 work_worker_lift(work_worker(&drive_->work, WORK_WORKER_BOOST), priority);
                 EXPECT_GE(work_worker_priority(worker), was);
             });
         }
-        saw(before, "work_worker_appears()", true, [&] { work_worker_appears(worker); });
+        by_the_worker(before, "work_worker_appears()", [&] { work_worker_appears(worker); });
+        by_the_worker(before, "work_worker_leaves()", [&] { work_worker_leaves(worker); });
+        EXPECT_EQ(work_worker_priority(worker), 0);
     }
-    saw("ABSENT", "work_worker_appears()", true, [&] {
+    by_the_worker("ABSENT", "work_worker_appears()", [&] {
         wanted_priority = 2;
         work_worker_settle(worker, wanted);
         work_worker_appears(worker);
@@ -143,31 +155,33 @@ TEST_F(Worker, PrioritiesChangeAsTheTableTells)
     table.all_seen();
 }
 
-/* A look at who waits and the change that follows are one: who lifts meanwhile comes behind, or it would be undone. */
-TEST_F(Worker, OneAtATimeChangesThePriority)
+/* The worker and a thread that raises it change the priority under a lock, so that neither undoes the other. */
+TEST_F(Worker, OneThreadAtATimeChangesThePriority)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
-    test::Worker holder, settler, lifter;
-    std::atomic<pid_t> settles{0}, lifts{0};
-    worker->thread_id = lock_thread_number(); /* it runs */
+    test::Worker holder, settling, raising;
+    std::atomic<pid_t> settling_id{0}, raising_id{0};
+    worker->thread_id = lock_thread_number(); /* counts as running */
     wanted_priority = 0;
+    settling.run([&] { settling_id = pid_t(lock_thread_number()); });
+    raising.run([&] { raising_id = pid_t(lock_thread_number()); });
     holder.run([&] { lock_acquire(&worker->lock); });
-    settler.run([&] { settles = pid_t(lock_thread_number()); });
-    lifter.run([&] { lifts = pid_t(lock_thread_number()); });
-    settler.start([&] { work_worker_settle(worker, wanted); });
-    lifter.start([&] { work_worker_lift(work_worker(&drive_->work, WORK_WORKER_EXPEDITED), 0); });
-    EXPECT_TRUE(test::eventually([&] { return settler.is_done() || test::is_asleep(settles); }));
-    EXPECT_TRUE(test::eventually([&] { return lifter.is_done() || test::is_asleep(lifts); }));
-    EXPECT_FALSE(settler.is_done());
-    EXPECT_FALSE(lifter.is_done());
+
+    settling.start([&] { work_worker_settle(worker, wanted); });
+    raising.start([&] { work_worker_lift(work_worker(&drive_->work, WORK_WORKER_EXPEDITED), 0); });
+
+    EXPECT_TRUE(test::eventually([&] { return settling.is_done() || test::is_asleep(settling_id); }));
+    EXPECT_TRUE(test::eventually([&] { return raising.is_done() || test::is_asleep(raising_id); }));
+    EXPECT_FALSE(settling.is_done()) << "the worker waits for the lock";
+    EXPECT_FALSE(raising.is_done()) << "the raising thread waits for the lock";
     holder.run([&] { lock_release(&worker->lock); });
-    settler.wait();
-    lifter.wait();
+    settling.wait();
+    raising.wait();
     EXPECT_EQ(worker->priority, 0);
 }
 
-/* Who lifts it between a look from before and the change would be undone. */
-TEST_F(Worker, IsLockedWhileItLooksAtWhatIsWanted)
+/* Without the lock a raise between the reading and the change would be undone. */
+TEST_F(Worker, HoldsItsLockWhileItReadsTheWantedPriority)
 {
     static struct work_worker *worker;
     static bool locked;
@@ -180,8 +194,8 @@ TEST_F(Worker, IsLockedWhileItLooksAtWhatIsWanted)
     EXPECT_TRUE(locked);
 }
 
-/* Who is at it makes it; the other only says that it is needed. */
-TEST_F(Worker, IsMadeByOneAtATime)
+/* A second thread only marks the worker as needed while the first creates it. */
+TEST_F(Worker, IsCreatedByOneThread)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_NOTIFY];
     ASSERT_TRUE(work_thread_hold(&worker->thread));
@@ -195,9 +209,11 @@ TEST_F(Worker, HasANameAndAPriorityOfItsOwn)
 {
     keep();
     config_.kthread_prio = real_time_allowed() ? 2 : 0;
-    const char *const names[] = {"rtrcu-exp", "rtrcu-boost", "rtrcu-nudge", "rtrcu-report", "rtrcu-notify"};
+    config_.gp_rtprio = config_.krcud_rtprio = real_time_allowed() ? RTRCU_RTPRIO_AUTO : 0;
+    const char *const names[] = {"rtrcu-exp",    "rtrcu-boost",  "rtrcu-nudge",
+                                 "rtrcu-report", "rtrcu-notify", "rtrcu-share"};
     int own = config_.kthread_prio;
-    const int priorities[] = {own, own, own ? own + 1 : 0, own, 0};
+    const int priorities[] = {own, own, own ? own + 1 : 0, own, 0, own ? 2 : 0};
     for (int i = 0; i < WORK_WORKERS; i++) {
         ASSERT_EQ(work_worker_start(work_worker(&drive_->work, i)), 0);
         EXPECT_TRUE(test::eventually([&] { return work_thread_runs(&drive_->work.worker[i].thread); }));
@@ -207,8 +223,37 @@ TEST_F(Worker, HasANameAndAPriorityOfItsOwn)
     EXPECT_EQ(drive_->work.threads & UINT32_MAX, static_cast<uint64_t>(WORK_WORKERS));
 }
 
-/* What the report is to be said by is woken for it; where it cannot be made the report is said at once. */
-TEST_F(Worker, ThatTellsIsWokenForEach)
+TEST_F(Worker, BeginsAtThePriorityOfAMoreUrgentCreator)
+{
+    if (!real_time_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    keep();
+    config_.kthread_prio = 2;
+    const int workers[] = {WORK_WORKER_EXPEDITED, WORK_WORKER_BOOST, WORK_WORKER_NUDGE, WORK_WORKER_REPORT};
+    const int priorities[] = {30, 30, 31, 2};
+    test::Worker creator;
+    creator.run([&] {
+        ASSERT_EQ(plat_sched_set(30, 0), 0);
+        for (int i = 0; i < 4; i++) {
+            struct work_worker *worker = work_worker(&drive_->work, workers[i]);
+            ASSERT_EQ(work_worker_start(worker), 0);
+            EXPECT_EQ(worker->thread.plat.priority, priorities[i]) << worker->job->name;
+        }
+    });
+}
+
+TEST_F(Worker, BoosterStaysBelowTheNudgersHighestPriority)
+{
+    config_.kthread_prio = 2;
+    EXPECT_EQ(turn_job_boost.priority(&config_, PLAT_RT_HIGHEST), 98);
+    EXPECT_EQ(turn_job_nudge.priority(&config_, PLAT_RT_HIGHEST), 99);
+    config_.kthread_prio = 0;
+    EXPECT_EQ(turn_job_expedited.priority(&config_, 50), 0);
+    EXPECT_EQ(turn_job_nudge.priority(&config_, 50), 0);
+}
+
+/* Each notification wakes the worker, which calls the handler. */
+TEST_F(Worker, NotificationWakesTheWorkerThatCallsTheHandler)
 {
     keep();
     static std::atomic<int> told;
@@ -221,7 +266,7 @@ TEST_F(Worker, ThatTellsIsWokenForEach)
     int before = told;
     EXPECT_TRUE(work_notify_handler(&drive_->work));
     EXPECT_TRUE(test::eventually([&] { return told.load() > before; }));
-    /* A wake-up alone is nothing to tell of. */
+    /* A wake-up without a notification does not call the handler. */
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&worker->wanted) == 0; }));
     before = told;
     for (int i = 0; i < 100; i++)
@@ -231,8 +276,8 @@ TEST_F(Worker, ThatTellsIsWokenForEach)
     EXPECT_EQ(told.load(), before + 1);
 }
 
-/* The thread is being made by another, who may yet be refused: so nobody relies on it. */
-TEST_F(Worker, ThatTellsIsNotReliedOnBeforeItIsThere)
+/* The creation of the worker is in progress, and may fail. */
+TEST_F(Worker, NotificationFailsUntilTheWorkerRuns)
 {
     drive_->work.worker[WORK_WORKER_NOTIFY].thread.state = WORK_STARTING;
     EXPECT_FALSE(work_notify_handler(&drive_->work));
@@ -240,8 +285,8 @@ TEST_F(Worker, ThatTellsIsNotReliedOnBeforeItIsThere)
     EXPECT_TRUE(work_notify_handler(&drive_->work));
 }
 
-/* Whoever has something to tell then has another one made. */
-TEST_F(Worker, ThatTellsIsMadeAnewWhereTheHandlerHasEndedIt)
+/* The next notification creates another worker. */
+TEST_F(Worker, WorkerEndedByItsHandlerIsRecreated)
 {
     keep();
     static std::atomic<int> told;
@@ -250,7 +295,7 @@ TEST_F(Worker, ThatTellsIsMadeAnewWhereTheHandlerHasEndedIt)
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_NOTIFY];
     work_set_blocking_handler(&drive_->work, [] {
         told++;
-        may_end.wait(false); /* nobody asks for another one any more */
+        may_end.wait(false); /* keeps the worker alive until the test has counted the call */
         pthread_exit(nullptr);
     });
     for (int i = 1; i <= 2; i++) {
@@ -266,12 +311,12 @@ TEST_F(Worker, ThatTellsIsMadeAnewWhereTheHandlerHasEndedIt)
     work_set_blocking_handler(&drive_->work, nullptr);
 }
 
-TEST_F(Worker, TheFirstRefusalIsSaid)
+TEST_F(Worker, FirstRefusalIsReported)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_BOOST];
     const auto says = [&](int priority) {
         test::CapturedErrors errors;
-        wanted_priority = priority; /* there is none of that number */
+        wanted_priority = priority; /* no such priority exists */
         work_worker_settle(worker, wanted);
         return errors.contains("real-time scheduling is refused");
     };
@@ -284,13 +329,13 @@ TEST_F(Worker, TheFirstRefusalIsSaid)
     EXPECT_EQ(drive_->work.rt_refused.count, 3u);
 }
 
-/* One that is made for an ordinary booster asks for nothing that may be refused. */
-TEST_F(Worker, TheNudgerBeginsAboveTheBoosterOrAsOrdinary)
+/* A nudger of an ordinary booster starts without a real-time priority. */
+TEST_F(Worker, NudgerStartsAboveARealTimeBooster)
 {
     config_.kthread_prio = 0;
-    EXPECT_EQ(turn_job_nudge.priority(&config_), 0);
+    EXPECT_EQ(turn_job_nudge.priority(&config_, 0), 0);
     config_.kthread_prio = 7;
-    EXPECT_EQ(turn_job_nudge.priority(&config_), 8);
+    EXPECT_EQ(turn_job_nudge.priority(&config_, 0), 8);
 }
 
 } // namespace

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// What the C++ headers use of the library, without the kernel's names: rcu_barrier and its kin stay free for programs.
+// The part of the library that the C++ headers use, without the kernel's names: programs may use rcu_barrier and the
+// like themselves.
 #ifndef RTRCU_DETAIL_LIBRARY_HPP
 #define RTRCU_DETAIL_LIBRARY_HPP
+
+#if __cplusplus < 201703L
+#error "rtrcu's C++ headers need C++17 or later: compile with -std=c++17"
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +15,7 @@
 
 #include <rtrcu/detail/reader.h>
 
-// What is returned lives as long as the argument; checked where the compiler can.
+// The result must not outlive the argument; checked if the compiler can.
 #if defined(__clang__)
 #define RTRCU_DETAIL_BOUND [[clang::lifetimebound]]
 #else
@@ -35,7 +40,7 @@ class rcu_domain;
 namespace detail
 {
 
-// As rcu_read_lock() and rcu_read_unlock().  In each file its own copy, since RTRCU_DEBUG may differ between files.
+// As rcu_read_lock() and rcu_read_unlock().  Static, since RTRCU_DEBUG may differ between files.
 static __attribute__((always_inline)) inline void section_begin() noexcept
 {
     if (__builtin_expect(rtrcu_word_enter(), 0))
@@ -54,31 +59,32 @@ static __attribute__((always_inline)) inline void section_end() noexcept
         rtrcu_read_unlock_slow();
 }
 
-// A mistake of the program.
+// Report misuse by the program, and abort.
 [[noreturn]] inline void misuse(const char *what) noexcept
 {
     std::fprintf(stderr, "rtrcu: %s\n", what);
     std::abort();
 }
 
-// A struct rcu_head by another name: a program's headers may have one of another library.
+// A struct rcu_head under another name: a program's headers may declare one of another library.
 struct head {
     void *next;
     void (*func)(rcu_head *);
 };
 
-// The one cast between the two, whose layout is the same.
+// Queue @at.  The only cast between the two types, whose layout is the same.
 inline void call(head &at, void (*func)(rcu_head *)) noexcept
 {
     rtrcu_call(reinterpret_cast<rcu_head *>(&at), func);
 }
-// What @at is the first member of.
+// The object whose first member @at is.
 template <typename Owner> Owner *owner_of(rcu_head *at) noexcept
 {
     return reinterpret_cast<Owner *>(at);
 }
 
-// What proves that the calling code is in a section: a class that says so, or a standard lock of the domain.
+// Does S prove that the calling code is in a section?  It is a class that declares so, or a standard lock of the
+// domain.
 template <typename S, typename = void> struct is_section {
     static constexpr bool value = false;
 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* No short names any more.
- */
+/* Removes the short names. */
 #undef RTRCU_LIBURCU_SHORT_NAMES
 
 #undef rcu_read_lock

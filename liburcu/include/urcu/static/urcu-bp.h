@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers of bp, who register by their first section; nobody wakes who waits for them.
+/* Readers of bp, registered by their first section; they never wake a waiter.
  */
 #ifndef RTRCU_LIBURCU_STATIC_BP_H
 #define RTRCU_LIBURCU_STATIC_BP_H
@@ -15,7 +15,7 @@ struct urcu_bp_gp {
 } __attribute__((aligned(128)));
 
 struct urcu_bp_reader {
-    unsigned long ctr; /* atomic; by its thread alone */
+    unsigned long ctr; /* atomic; written by its thread alone */
     unsigned long unused[31];
 };
 
@@ -53,7 +53,7 @@ static inline int _urcu_bp_read_ongoing(void)
     return urcu_bp_reader && rtrcu_adopted_is_inside(&urcu_bp_reader->ctr);
 }
 
-/* A thread leaves by its end. */
+/* Does nothing: a thread unregisters when it exits. */
 static inline void urcu_bp_unregister_thread(void)
 {
 }

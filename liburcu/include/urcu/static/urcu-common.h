@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What readers of all flavours have compiled in: the generation, a thread's block, checks.
+/* The inline read side of all flavours: the generation, a thread's block, checks.
  *
- * Of both programs know what is named here; the rest is the library's, and was liburcu's.
+ * Programs use only the named fields; the rest belongs to the library, and belonged to liburcu.
  */
 #ifndef RTRCU_LIBURCU_STATIC_COMMON_H
 #define RTRCU_LIBURCU_STATIC_COMMON_H
@@ -13,7 +13,7 @@
 
 #include <urcu/static/pointer.h>
 
-#ifdef _LGPL_SOURCE /* programs have these from here: thread-local variables, lists, assertions */
+#ifdef _LGPL_SOURCE /* programs expect these from this header: thread-local variables, lists, assertions */
 #include <urcu/debug.h>
 #include <urcu/list.h>
 #include <urcu/tls-compat.h>
@@ -23,18 +23,18 @@
 
 struct urcu_gp {
     unsigned long ctr; /* atomic */
-    int32_t futex;     /* atomic: -1: somebody sleeps until readers leave */
+    int32_t futex;     /* atomic: -1: a thread sleeps until readers leave */
 } __attribute__((aligned(128)));
 
-/* memb, mb */
+/* A thread's block in memb and mb. */
 struct urcu_reader {
-    unsigned long ctr; /* atomic; by its thread alone */
+    unsigned long ctr; /* atomic; written by its thread alone */
     unsigned long unused[18];
     unsigned int registered : 1;
     unsigned long unused_too[12];
 };
 
-/* The libraries' blocks are in the thread's own memory from its beginning, wherever the reader is compiled. */
+/* The libraries' blocks are in the thread's static TLS, in whichever object the reader is compiled. */
 #define URCU_READER_BLOCK __attribute__((tls_model("initial-exec")))
 
 #if defined(DEBUG_RCU) || defined(RCU_DEBUG) || defined(CONFIG_RCU_DEBUG)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers of qsbr: a thread that is online is inside until it says otherwise.  What is said once in a grace period is
- * said by a call.
+/* Readers of qsbr: an online thread is inside until its next quiescent state.  Work needed once per grace period is
+ * done by a function of the library.
  */
 #ifndef RTRCU_LIBURCU_STATIC_QSBR_H
 #define RTRCU_LIBURCU_STATIC_QSBR_H
 
 #ifdef _LGPL_SOURCE
-#include <urcu/futex.h> /* programs have it from here */
+#include <urcu/futex.h> /* programs expect it from this header */
 #endif
 #include <urcu/static/urcu-common.h>
 
@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 struct urcu_qsbr_reader {
-    unsigned long ctr; /* atomic; by its thread alone */
+    unsigned long ctr; /* atomic; written by its thread alone */
     unsigned long unused[17];
     int waiting; /* atomic */
     int unused_int[3];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What reclamation does to a loop with a deadline: each period it replaces a value whose drop is not cheap, and the
-//! time of what it does for that is taken, by each library in turns. One line of JSON a side and round.
+//! The effect of reclamation on a loop with a deadline: each period it replaces a value whose drop is expensive. The
+//! time of that is measured, for each library in turn. Prints one line of JSON for each library and round.
 //!
 //! usage: deadline [ROUNDS [PERIODS]]
 
@@ -12,9 +12,9 @@ use crossbeam_epoch as epoch;
 use rtrcu::{Config, Rcu, Turn};
 
 const PERIOD: Duration = Duration::from_micros(500);
-/// Boxes in a value: what a drop costs.
+/// Boxes in a value; they determine the cost of its drop.
 const BOXES: usize = 400;
-/// Values a period.
+/// Values replaced in each period.
 const VALUES: usize = 8;
 
 type Value = Vec<Box<u64>>;
@@ -23,8 +23,8 @@ fn value(number: usize) -> Value {
     (0..BOXES).map(|n| Box::new((n + number) as u64)).collect()
 }
 
-/// `change` puts values in; `rest` has until the time that it is given. Returns nanoseconds of the changes of each
-/// period, and how late each period's work ended.
+/// `change` replaces values; `rest` may take until the time that it is given. Returns the nanoseconds of the changes of
+/// each period, and the lateness of the end of each period's work.
 fn periods(count: usize, mut change: impl FnMut(Value), mut rest: impl FnMut(Instant)) -> (Vec<u64>, Vec<u64>) {
     let (mut costs, mut late) = (Vec::new(), Vec::new());
     let mut next = Instant::now() + PERIOD;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tail of a tokio service that reloads its routing table 1,000 times a second: requests over loopback connections,
-//! each a few lookups with an await between, by each library in turns. One line of JSON a side and round.
+//! each with a few lookups and an await between them, for each library in turn. Prints one line of JSON for each
+//! library and round.
 //!
 //! usage: service [ROUNDS [SECONDS]]
 
@@ -20,7 +21,7 @@ const ROUTES: u32 = 2000;
 const CONNECTIONS: usize = 4;
 const RELOAD: Duration = Duration::from_millis(1);
 
-/// Tables that have been made and not yet dropped.
+/// Tables that exist: made and not yet dropped.
 static ALIVE: AtomicU64 = AtomicU64::new(0);
 
 struct Table(HashMap<u32, Box<u32>>);
@@ -38,14 +39,14 @@ impl Drop for Table {
     }
 }
 
-/// How a library keeps the table.
+/// A library's way to hold the table.
 trait Side: Send + Sync + 'static {
     const NAME: &'static str;
     fn new(table: Table) -> Self;
     fn reload(&self, table: Table);
-    /// Two lookups in one table, with a pause between.
+    /// Does two lookups in one table, with a pause between them.
     fn answer(&self, route: u32) -> impl Future<Output = u32> + Send;
-    /// Drop what can be dropped.
+    /// Drops the tables that can be dropped.
     fn settle(&self) {}
 }
 
@@ -90,7 +91,7 @@ impl Side for Swap {
     }
 }
 
-/// Its guards may not cross an await: the two lookups may see two tables.
+/// Its guards may not be held across an await, so the two lookups may see two tables.
 struct Epoch(epoch::Atomic<Table>);
 
 impl Side for Epoch {
@@ -122,7 +123,7 @@ impl Side for Epoch {
     }
 }
 
-/// Latencies of requests, nanoseconds, and the most tables that were alive.
+/// Returns the latencies of requests in nanoseconds, and the largest number of tables that existed at a time.
 fn run<S: Side>(seconds: f64) -> (Vec<u64>, u64) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("threads");
     let side = Arc::new(S::new(Table::new(0)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A cell with a value that must stay on its thread, on another.
+//! A cell whose value must stay on its thread is sent to another.
 use std::rc::Rc;
 
 use rtrcu::Rcu;

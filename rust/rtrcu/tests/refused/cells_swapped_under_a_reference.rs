@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Two cells change places, and one of them is dropped, under a reference.
+//! Two cells change places, and one of them is dropped, while a reference to its value exists.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A deferred function that must stay on its thread.
+//! A deferred function that is not Send.
 fn main() {
     let local = std::rc::Rc::new(1);
     rtrcu::defer(move || println!("{local}"));

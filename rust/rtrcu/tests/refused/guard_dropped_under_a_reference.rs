@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A guard that ends before what was loaded under it is used.
+//! A guard that ends before the last use of a value loaded under it.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A guard across `.await` in a task that may go on on another thread.
+//! A guard held across `.await` in a task that may continue on another thread.
 use rtrcu::{Rcu, read};
 
 fn main() {

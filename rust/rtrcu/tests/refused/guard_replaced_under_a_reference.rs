@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A guard whose place gets another one, which began later.
+//! A guard that is replaced by one which began later, while a reference under it exists.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A guard on another thread than the one whose word has its nesting.
+//! A guard that is sent to another thread than the one in which it counts.
 use rtrcu::{Rcu, read};
 
 fn main() {

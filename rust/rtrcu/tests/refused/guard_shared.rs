@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A guard that other threads load under: they could do so after its thread has let it go.
+//! A guard that other threads use to load: they could do so after its thread has ended it.
 use rtrcu::{Rcu, read};
 
 fn main() {

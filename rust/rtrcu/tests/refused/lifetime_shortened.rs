@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A cell of references that live for ever, given out as one of shorter ones.
+//! A cell of references that live for ever is used as one of shorter references.
 use rtrcu::Rcu;
 
 fn shorten<'a>(cell: &'a Rcu<&'static str>) -> &'a Rcu<&'a str> {

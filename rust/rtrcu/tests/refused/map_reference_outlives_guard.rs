@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A map's value beyond its guard.
+//! A value of a map is used after its guard.
 use rtrcu::{RcuMap, read};
 
 fn main() {

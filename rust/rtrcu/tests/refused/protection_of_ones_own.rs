@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A protection that protects nothing.
+//! A program implements a protection of its own, which protects nothing.
 use rtrcu::{Rcu, read};
 
 struct Nothing;

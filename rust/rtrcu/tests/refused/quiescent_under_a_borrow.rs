@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A registration that is used by two at a time.
+//! A registration that is used in two places at once.
 use rtrcu::{Rcu, read};
 
 fn main() {

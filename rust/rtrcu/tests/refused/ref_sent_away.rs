@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A value with its guard, on another thread.
+//! A value with its guard is sent to another thread.
 use rtrcu::Rcu;
 
 fn main() {

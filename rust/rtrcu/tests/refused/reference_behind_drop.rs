@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A reference that is used behind the drop of its guard.
+//! A reference that is used after the drop of its guard.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A reference beside an exclusive one to the same value.
+//! A shared and an exclusive reference to one value.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A reference out of a value with its guard, which is a temporary.
+//! A reference to a value whose guard is a temporary.
 use rtrcu::Rcu;
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A retired value that this thread may be reading, looked at on another.
+//! A retired value, which this thread may be reading, is accessed on another thread.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A reference to a retired value, which is had back meanwhile.
+//! A reference to a retired value is used after the value was taken back.
 use rtrcu::Rcu;
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A section whose body holds what may not leave its thread, in a task that may.
+//! A section whose body holds a value that is not Send, in a task that may move to another thread.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a section has loaded, kept in a variable outside.
+//! A value that a section has loaded is kept in a variable outside.
 use rtrcu::Rcu;
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A reference that a section leaves behind.
+//! A reference that outlives its section.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A reference that a section gives out.
+//! A section returns a reference to a value that it has loaded.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The token of a section, behind it.
+//! The token of a section is used after its end.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The last share of a cell goes under a reference.
+//! The last share of a cell is dropped while a reference exists.
 use std::sync::Arc;
 
 use rtrcu::{Rcu, read};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The old value, behind the update that showed it.
+//! The old value is used after the update that passed it.
 use rtrcu::{Rcu, read};
 
 fn main() {

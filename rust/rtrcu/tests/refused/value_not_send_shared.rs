@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A value that others may read but that must stay on its thread, in a cell that they could take it from.
+//! A value that others may read but not drop, in a cell that they could take it from.
 use std::sync::Mutex;
 
 use rtrcu::Rcu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A value that borrows what may be gone when it is dropped.
+//! A value that borrows data which may be gone when it is dropped.
 use rtrcu::{Rcu, read};
 
 fn main() {

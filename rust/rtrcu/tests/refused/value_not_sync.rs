@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A value that several threads may not read at a time, in a cell that they share.
+//! A value that several threads must not read at once, in a cell that they share.
 use rtrcu::{Rcu, read};
 
 fn main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the tests share: values that tell when they are dropped and whether somebody reads them after, and futures that
+//! Shared parts of the tests: values that record their drop and detect readers after it, and futures that
 //! are polled by hand.
 #![allow(dead_code)]
 
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const ALIVE: u64 = 0x0a11_4e00_0a11_4e00;
 const DEAD: u64 = 0xdead_dead_dead_dead;
 
-/// A value that is alive until its drop, which its counter counts.
+/// A value that knows whether it has been dropped; its drop adds to its counter.
 pub struct Probe {
     state: AtomicU64,
     pub number: u64,
@@ -49,7 +49,7 @@ pub fn counter() -> Arc<AtomicU64> {
 
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Pending once.
+/// A future that is pending once.
 pub fn pause() -> impl Future<Output = ()> + Send {
     let mut paused = false;
     poll_fn(move |context| {
@@ -61,7 +61,7 @@ pub fn pause() -> impl Future<Output = ()> + Send {
     })
 }
 
-/// One poll, which nobody is woken for.
+/// One poll, without a wake-up.
 pub fn poll<P: DerefMut<Target: Future>>(future: &mut Pin<P>) -> Poll<<P::Target as Future>::Output> {
     future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -78,7 +78,7 @@ pub fn eventually(mut done: impl FnMut() -> bool) {
     }
 }
 
-/// The future's output, which may take a minute to come.
+/// Wait for the future's output, for a minute at most.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
@@ -123,13 +123,13 @@ impl Wake for Bell {
     }
 }
 
-/// Under an emulator, which does without some of what the kernel gives.
+/// Whether the test runs under an emulator, which lacks some of the kernel's services.
 pub fn is_emulated() -> bool {
     std::env::var_os("RTRCU_TEST_RUNNER").is_some()
 }
 
-/// For tests that set what is the process's, or that leak: run this one as a child, alone, and return whether it went
-/// well and what it said; in the child, `None`. What it leaks is looked for unless that is on purpose.
+/// For tests that set state of the process, or that leak: run this one as a child, alone; return whether it succeeded
+/// and its output; in the child, `None`. Leaks are detected unless the test leaks on purpose.
 pub fn alone(name: &str, leaks: bool) -> Option<(bool, String)> {
     let child = child(name, leaks)?.output().unwrap();
     let said = [child.stdout, child.stderr].concat();
@@ -155,7 +155,7 @@ pub fn child(name: &str, leaks: bool) -> Option<Command> {
     Some(command)
 }
 
-/// The rest of the test is for a process of its own.
+/// Run the rest of the test in a process of its own.
 #[allow(unused_macros)]
 macro_rules! alone {
     ($name:literal $(, leaks = $leaks:literal)?) => {
@@ -180,7 +180,7 @@ impl Random {
         Self(seed | 1)
     }
 
-    /// Another, that goes its own way.
+    /// An independent generator.
     pub fn split(&mut self) -> Self {
         Self(self.next() | 1)
     }

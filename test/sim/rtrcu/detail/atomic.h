@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The explored build's way into include/rtrcu/detail/atomic.h: the real text, whose builtins are told to the simulated
- * machine.  It is read as on aarch64, whose updates have a fence behind them: the machine leaves that out where it has
- * x86's layout of the reader word.
- *
- * A builtin that is missing here is one that the compiler's race detector would answer: it fails to link.
- */
+/* The explored build's version of include/rtrcu/detail/atomic.h: the real text, whose builtins call the simulated
+ * machine.  It is compiled as for aarch64, whose updates have a fence after them.  The machine omits that fence when it
+ * has x86's layout of the reader word.
+ * A builtin that is missing here would call the compiler's race detector, and fails to link. */
 #ifndef SIM_RTRCU_DETAIL_ATOMIC_H
 #define SIM_RTRCU_DETAIL_ATOMIC_H
 
@@ -27,7 +25,7 @@
 #define __atomic_fetch_and(p, v, order) SIM_UPDATE(p, v, SIM_AND, order)
 #define __atomic_compare_exchange_n(p, expected, desired, weak, order, failure)                                        \
     sim_compare_exchange((p), (expected), SIM_VALUE(desired), sizeof(*(p)), (order), "compare-exchange " #p, __func__)
-/* The fence of an update, which is the only one that the real text leaves to be expanded later. */
+/* The fence of an update, the only one that the real text expands later. */
 #define __atomic_thread_fence(order) (sim_two_words ? sim_fence_full(__func__) : (void)0)
 
 #define rtrcu_count_owner rtrcu_count_owner_aarch64
@@ -39,12 +37,12 @@
 #pragma pop_macro("__x86_64__")
 #undef rtrcu_count_owner
 
-/* x86 counts by an unlocked instruction, which no builtin says. */
+/* x86 counts by an unlocked instruction, for which there is no builtin. */
 #define rtrcu_count_owner(p)                                                                                           \
     (sim_two_words ? rtrcu_count_owner_aarch64(p)                                                                      \
                    : (void)sim_owner_add((p), 1, sizeof(*(p)), SIM_RELEASE, "owner-add " #p, __func__))
 
-/* A statistic is one event, and none that another may follow. */
+/* A statistic is one event, which no other event may follow. */
 #undef rtrcu_count_add
 #define rtrcu_count_add(p, v) sim_count((p), SIM_VALUE(v), sizeof(*(p)), "count " #p)
 

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The explored build's way into include/rtrcu/detail/fence.h: the real text, whose full fence and pause are told to the
+/* The explored build's version of include/rtrcu/detail/fence.h: the real text, whose full fence and pause call the
  * simulated machine.
- *
- * What orders accesses here is the model itself, so the annotations for another race detector are empty here.
- */
+ * The model itself orders accesses here, so the annotations for another race detector are empty. */
 #ifndef SIM_RTRCU_DETAIL_FENCE_H
 #define SIM_RTRCU_DETAIL_FENCE_H
 
 #include <rtrcu/detail/atomic.h>
 
-/* What the library says is a full fence; one of another order does not compile here. */
+/* The library's full fence; a fence of another order does not compile here. */
 #pragma push_macro("__atomic_thread_fence")
 #undef __atomic_thread_fence
 #define __atomic_thread_fence(order)                                                                                   \

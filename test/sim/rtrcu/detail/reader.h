@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The explored build's way into include/rtrcu/detail/reader.h, for both layouts of the reader word.
- *
- * It is read as on aarch64; only the thread's address is the simulated thread's.  On x86-64 enter, leave and read are
- * one instruction each, and what that does is said here.  The machine chooses: sim_two_words.
+/*
+ * The explored build's version of include/rtrcu/detail/reader.h, for both layouts of the reader word.
+ * It is compiled as for aarch64, except that the thread's address is the simulated thread's.  On x86-64 enter, leave
+ * and read are one instruction each, whose effects are modelled here.  The machine selects the layout by sim_two_words.
  */
 #ifndef SIM_RTRCU_DETAIL_READER_H
 #define SIM_RTRCU_DETAIL_READER_H
 
-/* All that the real text includes, before the machine's name changes. */
+/* All headers that the real text includes, before the machine's name changes. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 
 #include "sim.h"
 
-/* The real function is declared with (void) and called with (): the first becomes one that nobody calls. */
+/* The real function is declared with (void) and called with ().  The first becomes a function that is never called. */
 #define rtrcu_self_address(void_or_nothing) sim_address_##void_or_nothing()
 #define sim_address_() sim_self()
 #define rtrcu_word_enter rtrcu_word_enter_aarch64

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The explored build's way into include/rtrcu/detail/word.h: the real text of both machines, of which the simulated
- * one's layout chooses (sim_two_words).
- */
+/* The explored build's version of include/rtrcu/detail/word.h: the real text of both machines, one of which the
+ * simulated layout selects (sim_two_words). */
 #ifndef SIM_RTRCU_DETAIL_WORD_H
 #define SIM_RTRCU_DETAIL_WORD_H
 

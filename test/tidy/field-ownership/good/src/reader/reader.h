@@ -9,7 +9,7 @@ struct reader_leaf {
     } tasks;
 };
 
-/* Value: what a caller may spend. */
+/* Value: the limits of a caller. */
 struct reader_budget {
     int count;
 };

@@ -12,7 +12,7 @@ int gp_top(void)
     return gp_middle() + gp_rows[0] + count() + gp_low(gp_middle);
 }
 
-/* Exported: who calls it below stands for the program. */
+/* Exported: its caller below stands for the program. */
 int rtrcu_entry(void)
 {
     return gp_top();

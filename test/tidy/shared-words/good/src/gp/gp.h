@@ -5,7 +5,7 @@
 struct gp {
     unsigned int event; /* atomic: futex, counts wake-ups */
     /* atomic: written by the owner of each,
-     * read by everybody */
+     * read by all threads */
     unsigned int words[4];
     unsigned long count; /* atomic counter */
     struct rtrcu_word asked;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Each call that queues finds somebody who serves, alone: in a fork's child, where threads were refused, and in threads
- * without a record; and all of them count against the limits.
- */
+/* Tests of every call that queues: its callback runs in a fork's child, after refused threads, and from a thread
+ * without a record, and it counts against the limits. */
 #include <cstdint>
 #include <cstdlib>
 #include <pthread.h>
@@ -43,7 +42,7 @@ void try_until_taken()
     REQUIRE(test::eventually([] { return call_rcu_try(&head, [](rcu_head *) { runs++; }) == 0; }));
 }
 
-/* Everything that the parent has queued waits for a reader that the child does not have. */
+/* Run @body in a fork's child, with a backlog of callbacks that wait for a reader of the parent. */
 template <typename Body> void in_a_child_with_a_backlog(Body body)
 {
     test::Worker reader;
@@ -83,7 +82,7 @@ CHILD(child_frees)
     });
 }
 
-TEST(Doors, EachMakesTheDriverOfAForksChild)
+TEST(EntryPoints, EachCreatesTheDriverInAForksChild)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)";
@@ -93,7 +92,7 @@ TEST(Doors, EachMakesTheDriverOfAForksChild)
         EXPECT_TRUE(exited_well(test::run_child(door))) << door;
 }
 
-/* Refused at first: whoever queues later, by whatever call, has it made. */
+/* The creation of threads is refused at first; a later call that queues creates the driver. */
 CHILD(refused_then_tries)
 {
     limit(RTRCU_BACKPRESSURE_EXPEDITE);
@@ -117,7 +116,7 @@ CHILD(refused_then_frees)
     }));
 }
 
-/* Nobody but the owner's own calls, as long as no thread is to be had. */
+/* As long as no thread can be created, only calls of the owner run its callbacks. */
 CHILD(refused_and_asked)
 {
     NoThreads none;
@@ -128,7 +127,7 @@ CHILD(refused_and_asked)
     }));
 }
 
-TEST(Doors, EachMakesADriverThatWasRefused)
+TEST(EntryPoints, EachRetriesARefusedDriver)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer needs the memory that is refused";
@@ -136,7 +135,7 @@ TEST(Doors, EachMakesADriverThatWasRefused)
         EXPECT_TRUE(exited_well(test::run_child(door))) << door;
 }
 
-TEST(Doors, WithoutThreadsACallThatAsksForCallbacksRunsThem)
+TEST(EntryPoints, ProcessingCallRunsCallbacksWithoutThreads)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer needs the memory that is refused";
@@ -149,7 +148,7 @@ TEST(Doors, WithoutThreadsACallThatAsksForCallbacksRunsThem)
 pthread_key_t late_key;
 void (*late_body)();
 
-/* Behind the library's own hook, which ran in an earlier round. */
+/* A destructor that runs in a later round than the library's exit hook. */
 void be_late(void *round)
 {
     if (reinterpret_cast<uintptr_t>(round) < 3)
@@ -158,7 +157,7 @@ void be_late(void *round)
         late_body();
 }
 
-/* By a thread whose record is gone; callbacks wait for a reader meanwhile. */
+/* Run @body in a thread whose record is released, while callbacks wait for a reader. */
 void run_late(void (*body)())
 {
     test::Worker reader;
@@ -205,15 +204,15 @@ CHILD(late_blocks)
     REQUIRE(test::stats().blocked_at_qmax >= 1);
 }
 
-TEST(Doors, TheSharedQueueHasLimitsToo)
+TEST(EntryPoints, SharedQueueHasLimits)
 {
     if (TEST_TSAN)
-        GTEST_SKIP() << "the race detector takes its own leave of a thread before the last destructors";
+        GTEST_SKIP() << "the race detector forgets a thread before its last destructors";
     for (const char *door : {"late_tries", "late_calls", "late_blocks"})
         EXPECT_TRUE(exited_well(test::run_child(door))) << door;
 }
 
-/* ---- pointers count as callbacks do ---- */
+/* ---- pointers count like callbacks ---- */
 
 CHILD(frees_at_the_limit)
 {
@@ -232,12 +231,12 @@ CHILD(frees_at_the_limit)
     rcu_barrier();
 }
 
-TEST(Doors, PointersCountAgainstTheLimits)
+TEST(EntryPoints, PointersCountAgainstTheLimits)
 {
     EXPECT_TRUE(exited_well(test::run_child("frees_at_the_limit")));
 }
 
-/* ---- a thread that goes while it runs its callbacks ---- */
+/* ---- a thread that unregisters while it runs its callbacks ---- */
 
 long resident_bytes()
 {
@@ -248,7 +247,7 @@ long resident_bytes()
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-/* Two thousand slots would be more than a megabyte. */
+/* If slots leaked, two thousand of them would need more than a megabyte. */
 CHILD(unregisters_inside_callbacks)
 {
     static rcu_head head;
@@ -270,7 +269,7 @@ CHILD(unregisters_inside_callbacks)
     REQUIRE(resident_bytes() - bytes < 600000);
 }
 
-TEST(Doors, ASlotIsUsedAgainThoughItsThreadLeftInsideACallback)
+TEST(EntryPoints, SlotOfThreadThatExitedInsideCallbackIsReused)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer's own memory grows";

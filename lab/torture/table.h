@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// A hash table that writers grow and shrink under all readers.  Some entries stay in it: look-ups and walks must find
+// them.
+#pragma once
+
+#include <rtrcu/table.h>
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "torture/random.h"
+#include "torture/shared.h"
+
+namespace lab::torture
+{
+
+struct Context;
+
+// Its members are not atomic on purpose: the table must order the accesses, and ThreadSanitizer checks this.
+struct TableEntry {
+    rtrcu_hash_node node;
+    rcu_head head;
+    Context *context;
+    uint64_t canary, key, version, version_again;
+};
+
+class Table
+{
+  public:
+    static constexpr uint64_t lasting = 96; // keys below are always in the table, replaced now and then
+    static constexpr uint64_t none = ~UINT64_C(0);
+
+    explicit Table(Context &context);
+    ~Table();
+    Table(const Table &) = delete;
+    Table &operator=(const Table &) = delete;
+    bool exists() const
+    {
+        return table_ != nullptr;
+    }
+    uint64_t resizes() const;
+
+    // Two entries that a section has found; each may be nullptr.
+    struct Seen {
+        const TableEntry *entries[2];
+        uint64_t keys[2];
+    };
+    // Called by readers inside a section, also in signal handlers.
+    Seen look_up(Random &random, const ActorRecord &record) const;
+    void check(const Seen &seen, const ActorRecord &record) const;
+    // Checks that every lasting key is found: by a look-up, and exactly once by a walk of `buckets` buckets per call.
+    void check_lasting(const char *who) const;
+    void walk(unsigned int buckets, const char *who) const;
+
+    // Called by the one writer of the key, inside a section.
+    void insert(uint64_t key, TableEntry *&own);
+    void replace(TableEntry *&own);
+    void remove(TableEntry *&own);
+    std::vector<TableEntry *> &lasting_entries()
+    {
+        return lasting_;
+    }
+    // Checks that only the lasting entries are left.
+    void check_end() const;
+
+  private:
+    TableEntry *make(uint64_t key);
+    void retire(TableEntry *entry);
+    const TableEntry *find(uint64_t key) const;
+
+    Context &context_;
+    rtrcu_hash *table_ = nullptr;
+    std::atomic<uint64_t> version_{0};
+    std::vector<TableEntry *> lasting_; // each is changed by the writer of its key
+};
+
+// Checks that a forked child can grow a table of its own, with a resizer of its own.
+void check_table_of_child(Context &context);
+
+} // namespace lab::torture

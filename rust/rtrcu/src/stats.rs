@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Counters of this crate's copy of the library.
+
+/// Copy the counters.
+///
+/// ```
+/// let stats = rtrcu::stats();
+/// println!("{} values wait to be dropped", stats.callbacks_backlog);
+/// ```
+pub fn stats() -> Stats {
+    let mut library = rtrcu_sys::rtrcu_stats::new();
+    // SAFETY: the struct belongs to this function, and contains its size.
+    unsafe { rtrcu_sys::rtrcu_stats(&mut library) };
+    Stats::copy(library, crate::node::drops_panicked())
+}
+
+/// Declare [`Stats`] with the fields of the library's struct, and the conversion from it.
+macro_rules! stats {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counters of the library and of this crate, as [`stats`] copies them: totals since the program began, unless
+        /// stated otherwise.
+        #[derive(Debug, Clone, Copy)]
+        #[non_exhaustive]
+        pub struct Stats {
+            /// Readers use full fences, since membarrier is refused or disabled.
+            pub full_fences: bool,
+            $($(#[$doc])* pub $name: u64,)*
+            /// Time from the oldest retirement of a batch to the batch's first drop: element i counts 2^i .. 2^(i+1) -
+            /// 1 µs.
+            pub latency_us_log2: [u64; 32],
+            /// Drops of retired values, and deferred functions, that panicked.
+            pub drops_panicked: u64,
+        }
+
+        impl Stats {
+            fn copy(library: rtrcu_sys::rtrcu_stats, drops_panicked: u64) -> Self {
+                // Names every field, so that a new one of the library is not forgotten.
+                let rtrcu_sys::rtrcu_stats { size: _, full_fences, $($name,)* latency_us_log2 } = library;
+                Self { full_fences: full_fences != 0, $($name,)* latency_us_log2, drops_panicked }
+            }
+        }
+    };
+}
+
+stats! {
+    /// Grace periods ended.
+    gp_completed,
+    /// Of these, how many had to wait for a reader.
+    gp_busy,
+    /// Of these, how many slept.
+    gp_slept,
+    /// Grace periods advanced by a caller that waited.
+    gp_by_caller,
+    /// Duration of the last grace period, nanoseconds.
+    gp_ns_last,
+    /// Longest grace period so far, nanoseconds.
+    gp_ns_max,
+    /// Heavy fences that the kernel refused.
+    fence_refused,
+    /// Expedited grace periods ended.
+    exp_completed,
+    /// Stall reports.
+    stall_reports,
+    /// Threads that are registered now.
+    threads_registered,
+    /// Most threads registered at a time.
+    threads_peak,
+    /// Deadline threads now.
+    threads_deadline,
+    /// Callbacks queued.
+    callbacks_queued,
+    /// Callbacks that have run.
+    callbacks_invoked,
+    /// Of these, in a call of the queue's owner.
+    callbacks_by_owner,
+    /// Now: queued and not yet returned.
+    callbacks_backlog,
+    /// Callbacks running in threads that a fork did not copy.
+    callbacks_lost_at_fork,
+    /// Enqueues that succeeded and left a backlog above `qmax`.
+    over_qmax,
+    /// Enqueues that waited for a smaller backlog.
+    blocked_at_qmax,
+    /// Times that a backlog above `qhimark` removed the limit of count.
+    limit_raised,
+    /// Batches ended by a near deadline.
+    deadline_stops,
+    /// Batches ended by their time limit.
+    budget_stops,
+    /// Wake-ups sent to the driver.
+    driver_wakeups,
+    /// Passes of the driver.
+    driver_passes,
+    /// Reader calls that took the slow path.
+    slow_locks,
+    /// Times that a thread of the library was refused its scheduling class or priority.
+    rt_refused,
+    /// Callbacks that `call_rcu_rt()` ran immediately.
+    callbacks_direct,
+    /// Calls of `call_rcu_rt()` that had to queue.
+    direct_refused,
+    /// Owner's batches that ended at `bhlimit` or `maxbatch`.
+    limit_stops,
+    /// Times a reader was boosted.
+    boosts,
+    /// Total time of boosts, nanoseconds.
+    boost_ns,
+    /// Longest boost, nanoseconds.
+    boost_ns_max,
+    /// Boosts refused by the kernel, or for lack of real-time permission.
+    boost_refused,
+    /// Readers that reached their boost limit.
+    boost_given_up,
+    /// Queues passed to a daemon.
+    krcud_given,
+    /// Pointers passed to `rcu_free()` without memory to queue them, when the caller could not wait.
+    frees_leaked,
+    /// Times that scans began to skip a thread, after `idle_scans` scans outside.
+    threads_slept,
+    /// Times that an idle thread was scanned again.
+    threads_woken,
+    /// Of `gp_completed`, how many found no reader and completed immediately.
+    gp_at_once,
+    /// Of the others, how many needed no heavy fence.
+    gp_unfenced,
+    /// Now: when the oldest of the backlog was queued, nanoseconds of `CLOCK_MONOTONIC`; 0: the backlog is empty.
+    callback_oldest_ns,
+    /// Longest callback: the mean of up to eight that ran in a row.
+    callback_ns_max,
+    /// Address of the longest callback's function.
+    callback_longest,
+    /// Longest section of C code built with `RTRCU_DEBUG`; 0: none was measured.
+    section_ns_max,
+    /// Address at which that section began.
+    section_longest,
+    /// Of `exp_completed`, how many a caller advanced to the end.
+    exp_by_caller,
+}

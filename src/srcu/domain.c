@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The life of a domain: its beginning, and its end unless it is in use.
+ *
+ * tested by: test/api/srcu.cc
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "srcu/srcu.h"
+
+void srcu_init(struct srcu *all, const struct config *config, struct callback *cb, struct watch *watch,
+               struct work *work)
+{
+    uint32_t cpus = (uint32_t)plat_cpus_configured();
+    all->config = config;
+    all->registry = callback_registry(cb);
+    all->cb = cb;
+    all->watch = watch;
+    all->work = work;
+    work_end_after(work, srcu_is_invoking, all);
+    lock_init(&all->lock, LOCK_RANK_DOMAINS);
+    for (all->stripes = 1; all->stripes < cpus && all->stripes < RTRCU_SRCU_STRIPES_MAX;) /* up to 64 */
+        all->stripes *= 2;
+}
+
+void srcu_must_have_begun(const struct srcu_struct *domain, const char *call)
+{
+    uintptr_t stripes = rtrcu_load_relaxed(&domain->stripes);
+    if (!stripes)
+        plat_die(
+            "rtrcu: thread %u: %s(): the domain at %p has not begun, or has ended; call init_srcu_struct() first\n",
+            lock_thread_number(), call, (const void *)domain);
+    if (!(stripes & SRCU_STRIPES_MASK) && stripes != (uintptr_t)srcu_first(domain))
+        plat_die("rtrcu: thread %u: %s(): the domain at %p was copied or moved from other memory; a domain stays where"
+                 " init_srcu_struct() began it\n",
+                 lock_thread_number(), call, (const void *)domain);
+}
+
+/* The link to @domain, under the list's lock.  NULL: it is not listed, and its memory is not read. */
+static struct srcu_struct **link_to(struct srcu *all, const struct srcu_struct *domain)
+{
+    for (struct srcu_struct **at = &all->first; *at; at = &(*at)->next) { /* ends with the list */
+        srcu_must_be_intact(all, *at);
+        if (*at == domain)
+            return at;
+    }
+    return NULL;
+}
+
+/* Called before the domain is listed. */
+static void domain_init(struct srcu_struct *domain, const char *name)
+{
+    struct srcu_inner *inner = srcu_inner(domain);
+    memset(domain, 0, sizeof(*domain));
+    domain->stripes = (uintptr_t)srcu_first(domain);
+    domain->name = name;
+    lock_init(&inner->lock, LOCK_RANK_DOMAIN);
+    cbqueue_init(&inner->queue);
+    inner->seq = inner->wanted = SEQ_FIRST;
+}
+
+int srcu_domain_init(struct srcu *all, struct srcu_struct *domain, const char *name)
+{
+    lock_acquire(&all->lock);
+    bool has_begun = link_to(all, domain) != NULL;
+    if (!has_begun) {
+        uint32_t number = ++all->numbers;
+        domain_init(domain, name);
+        domain->slot = &all->slots[number % SRCU_SLOTS].word;
+        domain->key = number << 1;
+        domain->current = all->forks << 1 & INT32_MAX;
+        domain->next = all->first;
+        all->first = domain;
+    }
+    lock_release(&all->lock);
+
+    if (!has_begun)
+        return 0;
+    complain(&all->misuse,
+             "rtrcu: init_srcu_struct(%s): the domain has begun already and stays; end it by"
+             " cleanup_srcu_struct() before its memory is used again",
+             name);
+    return -EBUSY;
+}
+
+void srcu_domain_forget(struct srcu *all, struct srcu_struct *domain)
+{
+    lock_acquire(&all->lock);
+    struct srcu_struct **at = link_to(all, domain);
+    if (at)
+        *at = domain->next;
+    lock_release(&all->lock);
+}
+
+/* Under both locks. */
+static bool is_in_use(struct srcu_struct *domain)
+{
+    const struct srcu_inner *inner = srcu_inner(domain);
+    return !srcu_is_drained(domain, SRCU_BOTH) || srcu_pending(domain) || !plat_tid_is_nobody(inner->runner) ||
+           tally_read(&inner->callers);
+}
+
+/* Take it off the list, unless it is in use. */
+static int unlist(struct srcu *all, struct srcu_struct *domain)
+{
+    lock_acquire(&all->lock);
+    struct srcu_struct **at = link_to(all, domain);
+    int error = at ? 0 : -EINVAL;
+    if (at) {
+        struct srcu_inner *inner = srcu_inner(domain);
+        lock_acquire(&inner->lock);
+        error = is_in_use(domain) ? -EBUSY : 0;
+        if (!error)
+            *at = domain->next;
+        lock_release(&inner->lock);
+    }
+    lock_release(&all->lock);
+    return error;
+}
+
+/* Without stripes a later call finds that it has ended. */
+int srcu_domain_end(struct srcu *all, struct srcu_struct *domain)
+{
+    int error = unlist(all, domain);
+    if (error == -EINVAL)
+        complain(&all->misuse, "rtrcu: cleanup_srcu_struct(): the domain at %p has not begun, or has ended already",
+                 (void *)domain);
+    if (error == -EBUSY)
+        complain(
+            &all->misuse,
+            "rtrcu: cleanup_srcu_struct(%s): the domain is in use and stays: %llu sections, %llu callbacks, %u waiting"
+            " calls; end them and call srcu_barrier() first",
+            domain->name, (unsigned long long)srcu_inside(domain), (unsigned long long)srcu_pending(domain),
+            tally_read(&srcu_inner(domain)->callers));
+    if (error)
+        return error;
+
+    uintptr_t stripes = rtrcu_load_relaxed(&domain->stripes);
+    rtrcu_store_relaxed(&domain->stripes, 0);
+    if (stripes & SRCU_STRIPES_MASK)
+        plat_mem_release((void *)(stripes & ~SRCU_STRIPES_MASK), all->stripes * sizeof(struct rtrcu_srcu_stripe));
+    return 0;
+}
+
+/* ---- fork ---- */
+
+void srcu_before_fork(struct srcu *all)
+{
+    lock_acquire(&all->lock);
+}
+
+void srcu_after_fork_parent(struct srcu *all)
+{
+    lock_release(&all->lock);
+}
+
+/* In the child no section and no callback is left: both continue in the parent.  So a grace period in progress has
+ * ended. */
+static void domain_after_fork(struct srcu *all, struct srcu_struct *domain, struct plat_tid old_thread_id)
+{
+    struct srcu_inner *inner = srcu_inner(domain);
+    bool runs = !plat_tid_is_nobody(old_thread_id) && plat_tid_is(inner->runner, old_thread_id);
+    uintptr_t stripes = domain->stripes;
+
+    memset(srcu_first(domain), 0, sizeof(struct rtrcu_srcu_stripe));
+    if (stripes & SRCU_STRIPES_MASK)
+        memset((void *)(stripes & ~SRCU_STRIPES_MASK), 0, all->stripes * sizeof(struct rtrcu_srcu_stripe));
+
+    uint64_t seq = seq_is_running(inner->seq) ? seq_ended(inner->seq) : inner->seq, wanted = inner->wanted;
+    memset(inner, 0, sizeof(*inner));
+    lock_init(&inner->lock, LOCK_RANK_DOMAIN);
+    cbqueue_init(&inner->queue);
+    inner->seq = seq;
+    inner->wanted = wanted;
+    if (runs) { /* the callback that forked is still to return */
+        inner->runner = lock_thread_id();
+        inner->invoked = UINT64_MAX;
+    }
+    domain->current = all->forks << 1 & INT32_MAX;
+}
+
+void srcu_after_fork_child(struct srcu *all, struct plat_tid old_thread_id)
+{
+    lock_reset(&all->lock);
+    all->forks++;
+    for (struct srcu_slot *slot = all->slots; slot < all->slots + SRCU_SLOTS; slot++)
+        slot->word = 0;
+    memset(all->notes, 0, sizeof(all->notes));
+    callback_double_after_fork(all->cb);
+    for (struct srcu_struct *domain = all->first; domain; domain = domain->next) {
+        srcu_must_be_intact(all, domain);
+        domain_after_fork(all, domain, old_thread_id);
+    }
+    (void)work_thread_after_fork(all->work, &all->thread, old_thread_id);
+}
+
+/* Sections do not survive into a fork's child: the code that forked inside one unlocks in both processes. */
+void srcu_stale(struct srcu *all, const struct srcu_struct *domain, int index)
+{
+    uint32_t forks = rtrcu_load_relaxed(&domain->current) >> 1;
+    if (index < 0 || (uint32_t)index >> 1 > forks)
+        complain(&all->misuse, "rtrcu: srcu_read_unlock(%s): %d is no index that srcu_read_lock() returned",
+                 domain->name, index);
+}

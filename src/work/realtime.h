@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The driver and the daemons at a real-time priority: while a real-time thread queues callbacks, and for a share of the
+ * CPU time.
+ *
+ * One worker, rtrcu-share, changes their priorities.  It has a priority above theirs, so it also lowers a thread in the
+ * middle of a callback that does not return.  A thread whose use of CPU time exceeds its share is an ordinary thread
+ * until the share has made up for it.
+ *
+ *  state    transition               after
+ *  OFF      work_rt_note()           ON       by a real-time producer, which wakes the worker
+ *  OFF      work_rt_runs()           ON       the same, by the driver or a daemon, or where a setting demands it
+ *  ON       look()                   ON       the worker looks again after WORK_RT_LOOK_NS
+ *  ON       look()                   RESTING  the threads keep their priority, and sleep
+ *  ON       look()                   OFF      no real-time producer for WORK_RT_HOLD_NS, or refused: all are ordinary
+ *  any      share_body()             OFF      the library is shut down
+ *  RESTING  work_rt_runs()           ON       by one of them, which wakes the worker
+ */
+#ifndef RTRCU_WORK_REALTIME_H
+#define RTRCU_WORK_REALTIME_H
+
+#include "work/thread.h"
+
+/* How often the worker looks, how long a producer counts, and how often a producer's own class is read. */
+#define WORK_RT_LOOK_NS 10000000
+#define WORK_RT_HOLD_NS 1000000000
+#define WORK_RT_CLASS_NS 1000000000
+/* How long a refusal of a priority is remembered, so that not every call tries again in vain. */
+#define WORK_REFUSED_NS 1000000000
+/* The priority that the setting `auto` gives. */
+#define WORK_RT_AUTO 1
+
+enum work_rt_kind { WORK_RT_DRIVER, WORK_RT_DAEMON };
+enum work_rt_state { WORK_RT_OFF, WORK_RT_ON, WORK_RT_RESTING };
+
+/* State of a thread whose priority follows the producers'.  Under the lock of `struct work_rt`. */
+struct work_rt_thread {
+    struct work_rt_thread *next;
+    const struct work_thread *thread;
+    enum work_rt_kind kind;
+    bool spent;       /* it has used its share: an ordinary thread for now */
+    bool went_on;     /* it has begun a batch, or woken, since it became an ordinary thread for that */
+    int32_t priority; /* in force, 0 = SCHED_OTHER */
+    int64_t cpu_ns;   /* CPU time that it had used at the last look */
+    int64_t debt_ns;  /* real-time use beyond the share so far, at least 0 */
+};
+
+struct work_rt {
+    struct lock lock; /* guards the list, its threads' priorities and their ends */
+    struct work_rt_thread *first;
+    uint32_t state;      /* atomic: enum work_rt_state; under the lock, except by producers, from OFF */
+    int64_t producer_ns; /* atomic: when a real-time thread last queued a callback */
+    int64_t refused_ns;  /* atomic: when real-time scheduling was last refused, 0 = never */
+    int64_t looked_ns;   /* time of the last look; written by the worker */
+};
+
+/* What is known of the scheduling class of a thread that queues callbacks.  Written by that thread. */
+struct work_producer {
+    uint32_t thread; /* its id; another thread has to read its class first */
+    bool realtime;
+    int64_t read_ns;
+};
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Real-time producers: the driver and the daemons become real-time threads for them, for a share of the CPU time, and
+ * ordinary ones where that is refused. */
+#include <atomic>
+#include <chrono>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
+#include <time.h>
+#include <unistd.h>
+
+#include "../support/sync.h"
+#include "../support/threads.h"
+#include "child.h"
+
+namespace
+{
+
+/* Of a thread: SCHED_FIFO with the flag by which its children are ordinary threads, or SCHED_OTHER. */
+int priority_of(pid_t thread)
+{
+    struct sched_param before = {}, after = {};
+    int policy = 0;
+    do { /* the library may change it between two calls */
+        REQUIRE(sched_getparam(thread, &before) == 0);
+        policy = sched_getscheduler(thread);
+        REQUIRE(sched_getparam(thread, &after) == 0);
+    } while (before.sched_priority != after.sched_priority);
+    REQUIRE(after.sched_priority == 0 || policy == (SCHED_FIFO | SCHED_RESET_ON_FORK));
+    return after.sched_priority;
+}
+
+bool make_real_time(int priority)
+{
+    struct sched_param parameter = {.sched_priority = priority};
+    return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter) == 0;
+}
+
+bool real_time_is_allowed()
+{
+    bool allowed = false;
+    std::thread([&] { allowed = make_real_time(5); }).join();
+    return allowed;
+}
+
+/* The priority of the library's thread of that name, -1: there is none, or it has not begun. */
+int priority_by_name(const std::string &name)
+{
+    pid_t thread = test::thread_called(name);
+    return thread ? priority_of(thread) : -1;
+}
+
+std::atomic<int> priority_in_callback;
+
+void note_priority(struct rcu_head *head)
+{
+    priority_in_callback = priority_of(0);
+    delete head;
+}
+
+/* Queue a callback and wait for it: the priority at which it ran. */
+int run_one()
+{
+    priority_in_callback = -1;
+    call_rcu(new rcu_head, note_priority);
+    REQUIRE(test::eventually([] { return priority_in_callback >= 0; }));
+    return priority_in_callback;
+}
+
+/* ---- the driver is raised above ordinary threads for real-time producers ---- */
+
+CHILD(real_time_producer)
+{
+    std::thread([] {
+        REQUIRE(make_real_time(5));
+        REQUIRE(run_one() == 1);
+        REQUIRE(priority_by_name("rtrcu-gp") == 1);
+        REQUIRE(test::eventually([] { return priority_by_name("rtrcu-share") == 2; }));
+    }).join();
+    REQUIRE(run_one() >= 0); /* ordinary: not raised again, and lowered within a second or so */
+    REQUIRE(test::eventually([] { return run_one() == 0; }));
+    REQUIRE(test::eventually([] { return priority_by_name("rtrcu-gp") == 0; }));
+}
+
+TEST(RealTime, RealTimeProducerRaisesDriverAndDaemonForASecond)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("real_time_producer")));
+}
+
+/* The threads exist already, and are ordinary ones. */
+CHILD(existing_threads_are_raised)
+{
+    REQUIRE(run_one() == 0);
+    REQUIRE(priority_by_name("rtrcu-gp") == 0);
+    REQUIRE(priority_by_name("rtrcu-share") == -1);
+    std::thread([] {
+        REQUIRE(make_real_time(5));
+        REQUIRE(test::eventually([] { return run_one() == 1; }));
+        REQUIRE(test::eventually([] { return priority_by_name("rtrcu-gp") == 1; }));
+    }).join();
+}
+
+TEST(RealTime, ExistingThreadsAreRaised)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("existing_threads_are_raised")));
+}
+
+/* rtkit, PipeWire and JACK set the flag in the threads of programs. */
+CHILD(reset_on_fork_producer)
+{
+    std::thread([] {
+        struct sched_param parameter = {.sched_priority = 5};
+        REQUIRE(sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &parameter) == 0);
+        REQUIRE(run_one() == 1);
+    }).join();
+}
+
+TEST(RealTime, CallbackOfAResetOnForkProducerRunsAtRealTimePriority)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("reset_on_fork_producer")));
+}
+
+CHILD(registration_raises_the_driver)
+{
+    std::thread([] {
+        REQUIRE(make_real_time(5));
+        REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
+        REQUIRE(test::eventually([] { return priority_by_name("rtrcu-gp") == 1; }));
+        REQUIRE(run_one() == 1);
+    }).join();
+}
+
+TEST(RealTime, RegisteringARealTimeDeadlineThreadRaisesTheDriver)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("registration_raises_the_driver")));
+}
+
+/* Its callback queues another, and so on: these are no program's threads, and the producer has ended. */
+std::atomic<int> last_priority;
+
+void requeue(struct rcu_head *head)
+{
+    last_priority = priority_of(0);
+    call_rcu(head, requeue);
+}
+
+CHILD(callbacks_do_not_lift)
+{
+    static rcu_head head;
+    last_priority = -1;
+    std::thread([] {
+        REQUIRE(make_real_time(5));
+        call_rcu(&head, requeue);
+        REQUIRE(test::eventually([] { return last_priority == 1; }));
+    }).join();
+    REQUIRE(test::eventually([] { return last_priority == 0; }));
+    _exit(0);
+}
+
+TEST(RealTime, CallbackThatQueuesAnotherDoesNotKeepItsDaemonReal)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("callbacks_do_not_lift")));
+}
+
+/* The driver preempts ordinary threads for each grace period, so it begins one in four ticks. */
+CHILD(paces)
+{
+    std::thread([] {
+        REQUIRE(make_real_time(5));
+        REQUIRE(run_one() == 1);
+        auto start = std::chrono::steady_clock::now(), now = start;
+        uint64_t before = test::stats().gp_completed;
+        for (; now - start < std::chrono::milliseconds(200); now = std::chrono::steady_clock::now()) {
+            call_rcu(new rcu_head, note_priority);
+            usleep(500); /* leave time to the driver; nothing depends on how long it takes */
+        }
+        uint64_t completed = test::stats().gp_completed - before;
+        auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - start).count();
+        REQUIRE(completed <= static_cast<uint64_t>(ms) / 4 + 4);
+        rcu_barrier();
+    }).join();
+}
+
+TEST(RealTime, DriverPacesGracePeriodsOfCallbacks)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("paces")));
+}
+
+/* ---- settings ---- */
+
+CHILD(stays_ordinary)
+{
+    std::thread([] {
+        REQUIRE(make_real_time(5));
+        REQUIRE(run_one() == 0);
+        rcu_barrier();
+        REQUIRE(priority_by_name("rtrcu-gp") == 0);
+        REQUIRE(priority_by_name("rtrcu-share") == -1);
+    }).join();
+}
+
+TEST(RealTime, ZerosKeepAllThreadsOrdinary)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("stays_ordinary", {"RTRCU_GP_RTPRIO=0", "RTRCU_KRCUD_RTPRIO=0"})));
+}
+
+CHILD(has_priorities)
+{
+    REQUIRE(run_one() == 7);
+    REQUIRE(priority_by_name("rtrcu-gp") == 4);
+    REQUIRE(test::eventually([] { return priority_by_name("rtrcu-share") == 8; }));
+}
+
+TEST(RealTime, ConfiguredPrioritiesApplyToOrdinaryProducersToo)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("has_priorities", {"RTRCU_GP_RTPRIO=4", "RTRCU_KRCUD_RTPRIO=7"})));
+}
+
+/* ---- the share ---- */
+
+int64_t cpu_ns()
+{
+    struct timespec used = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return int64_t(used.tv_sec) * 1000000000 + used.tv_nsec;
+}
+
+std::atomic<int64_t> lowered_after_ns{0};
+
+/* As one that spins for a lock of an ordinary thread, which runs only once this thread is ordinary. */
+void spin_until_ordinary(struct rcu_head *head)
+{
+    int64_t begin_ns = cpu_ns(), used_ns = 0;
+    while (priority_of(0) != 0 && used_ns < 2000000000)
+        used_ns = cpu_ns() - begin_ns;
+    auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300); /* the share is long repaid */
+    while (std::chrono::steady_clock::now() < until)
+        REQUIRE(priority_of(0) == 0);
+    lowered_after_ns = used_ns + 1;
+    delete head;
+}
+
+CHILD(spins)
+{
+    std::thread([] {
+        REQUIRE(make_real_time(5));
+        REQUIRE(run_one() == 1);
+        call_rcu(new rcu_head, spin_until_ordinary);
+        REQUIRE(test::eventually([] { return lowered_after_ns != 0; }));
+    }).join();
+    printf("lowered after %ld us\n", long(lowered_after_ns / 1000));
+    REQUIRE(lowered_after_ns < 50000000);
+    std::thread([] {
+        REQUIRE(make_real_time(5));
+        REQUIRE(test::eventually([] { return run_one() == 1; })); /* the batch has ended */
+    }).join();
+}
+
+TEST(RealTime, SpinningCallbackBecomesOrdinaryUntilItReturns)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("spins")));
+}
+
+/* ---- refused ---- */
+
+CHILD(is_refused)
+{
+    REQUIRE(run_one() == 0);
+    REQUIRE(run_one() == 0);
+    REQUIRE(test::eventually([] { return run_one() == 0 && test::stats().rt_refused > 0; }));
+}
+
+/* The class survives the execve(); the right to it does not. */
+CHILD(refuse)
+{
+    REQUIRE(make_real_time(5));
+    test::become_child_without_real_time("is_refused");
+}
+
+class Refused : public testing::TestWithParam<const char *>
+{
+};
+
+TEST_P(Refused, RealTimeIsCountedAndReportedOnce)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    std::string value = GetParam();
+    test::ChildResult result = test::run_child("refuse", {"RTRCU_GP_RTPRIO=" + value, "RTRCU_KRCUD_RTPRIO=" + value});
+    EXPECT_TRUE(test::exited_well(result));
+    size_t first = result.output.find("real-time scheduling is refused");
+    EXPECT_NE(first, std::string::npos) << result.output;
+    EXPECT_EQ(result.output.find("real-time scheduling is refused", first + 1), std::string::npos) << result.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, Refused, testing::Values("auto", "3"));
+
+/* ---- SCHED_DEADLINE, whose threads cannot create any ---- */
+
+void use_all()
+{
+    priority_in_callback = -1;
+    call_rcu(new rcu_head, note_priority);
+    synchronize_rcu();
+    synchronize_rcu_expedited();
+    rcu_barrier();
+    REQUIRE(priority_in_callback >= 0);
+}
+
+CHILD(deadline_class)
+{
+    std::thread([] {
+        if (!test::become_sched_deadline(5000000))
+            _exit(77);
+        use_all();
+    }).join();
+    priority_in_callback = -1;
+    REQUIRE(test::eventually([] { /* a refused thread is created by a later call */
+                                  call_rcu(new rcu_head, note_priority);
+                                  return priority_in_callback >= 0;
+    }));
+    rcu_barrier();
+}
+
+CHILD(deadline_class_registered)
+{
+    std::thread([] {
+        REQUIRE(rtrcu_register_thread(0) == 0);
+        if (!test::become_sched_deadline(5000000))
+            _exit(77);
+        use_all();
+    }).join();
+}
+
+class DeadlineClass : public testing::TestWithParam<const char *>
+{
+};
+
+TEST_P(DeadlineClass, CallsOfItsThreadsWork)
+{
+    test::ChildResult result = test::run_child(GetParam());
+    if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 77)
+        GTEST_SKIP() << "SCHED_DEADLINE is refused";
+    EXPECT_TRUE(test::exited_well(result));
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, DeadlineClass, testing::Values("deadline_class", "deadline_class_registered"));
+
+} // namespace

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The bound of the whole backlog: threads that judge it beside each other, and an owner that checks its share.
+#include "scenarios/common.h"
+
+namespace scenarios
+{
+
+namespace
+{
+
+struct object *object[3];
+struct reader_record *owner;
+bool has_queued_third, has_raised;
+
+const struct callback_bound *bound()
+{
+    return &rtrcu_domain.cb.bound;
+}
+
+void begin(int64_t most)
+{
+    configure()->qmax_process = most;
+    shared = make_object();
+    sim::no_timeouts();
+}
+
+// ---- the driver raises the flag while a daemon's batch returns ----
+
+bool is_third_queued()
+{
+    return has_queued_third;
+}
+
+// Of three callbacks two have returned, or all; so the backlog is at the limit of one, or below it.
+bool is_judged()
+{
+    uint64_t collected = rtrcu_load_relaxed(&bound()->collected), returned = rtrcu_load_relaxed(&bound()->returned);
+    return collected == 3 && returned >= 2 && !callback_bound_is_exceeded(&rtrcu_domain.cb);
+}
+
+bool all_returned()
+{
+    return rtrcu_load_relaxed(&bound()->returned) == 3 && !callback_bound_is_exceeded(&rtrcu_domain.cb);
+}
+
+void free_and_queue_third(struct rcu_head *head)
+{
+    free_callback(head);
+    call_rcu_hurry(&object[2]->head, free_callback);
+    has_queued_third = true;
+}
+
+void call_two()
+{
+    call_rcu_hurry(&object[0]->head, free_callback);
+    call_rcu_hurry(&object[1]->head, free_and_queue_third);
+    sim::until(all_returned);
+}
+
+// The third callback waits for this section.
+void read_until_judged()
+{
+    sim::until(is_third_queued);
+    rcu_read_lock();
+    sim::until(is_judged);
+    rcu_read_unlock();
+    sim::until(all_returned);
+}
+
+void judged_setup()
+{
+    begin(1);
+    for (struct object *&each : object)
+        each = make_object();
+    sim::as_thread(sim::thread("reader", read_until_judged), register_reader);
+    sim::as_thread(sim::thread("updater", call_two), register_and_start_driver);
+}
+
+// ---- an owner sets its next check while shares come into force ----
+
+// Where it is not, no thread will tell the owner.
+bool is_next_check_near()
+{
+    const struct cb_queue *queue = &callback_slot(owner)->queue;
+    return has_raised && rtrcu_load_relaxed(&queue->check_at) <= rtrcu_load_relaxed(&queue->enqueued) + 2;
+}
+
+// As a collector that finds the callbacks of many other threads.
+void raise()
+{
+    rtrcu_fetch_add(&rtrcu_domain.cb.bound.collected, UINT64_C(8));
+    callback_bound_judge(&rtrcu_domain.cb);
+    has_raised = true;
+}
+
+void check_beside_raising()
+{
+    call_rcu(&replace_object()->head, free_callback);
+    sim::until(is_next_check_near);
+}
+
+void register_owner()
+{
+    register_and_start_driver();
+    owner = reader_self();
+}
+
+void share_setup()
+{
+    begin(4);
+    sim::as_thread(sim::thread("raiser", raise), register_reader);
+    sim::as_thread(sim::thread("owner", check_beside_raising), register_owner);
+}
+
+} // namespace
+
+extern const sim::Scenario kBoundJudged, kShareChecked;
+
+const sim::Scenario kBoundJudged = {
+    "bound-judged", "two threads judge the whole backlog, one after a batch", judged_setup, nullptr, nullptr, 12000};
+const sim::Scenario kShareChecked = {
+    "share-checked", "shares come into force beside an owner's check", share_setup, nullptr, nullptr, 8000};
+
+} // namespace scenarios

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# usage: prefix.sh SOURCE - tests which PREFIX `make install` passes to CMake, and which files `make uninstall` removes.
+# CMake and the build are replaced by scripts, so nothing is built.
+set -euo pipefail
+source=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+unset MAKEFLAGS MAKELEVEL DESTDIR PREFIX
+tree="$work/the source"
+mkdir -p "$tree/tools" "$tree/build/library" "$work/bin"
+cp "$source/Makefile" "$tree"
+cp "$source"/tools/{after-install,uninstall} "$tree/tools"
+printf '#!/bin/sh\n' | tee "$tree/tools/setup" "$tree/tools/build" >/dev/null
+printf '#!/bin/sh\nprintf "%%s\\n" "$@" >"%s/arguments"\n' "$work" >"$work/bin/cmake"
+chmod +x "$tree"/tools/* "$work/bin/cmake"
+export PATH="$work/bin:$PATH"
+
+installs_under() { # PREFIX, path that CMake must get
+    for target in install install-tools; do
+        make -s -C "$tree" "$target" "PREFIX=$1" >"$work/output"
+        [ "$(tail -1 "$work/arguments")" = "$2" ] ||
+            fail "$target PREFIX='$1': CMake got $(tr '\n' ' ' <"$work/arguments")"
+    done
+}
+installs_under "$work/a prefix/" "$work/a prefix"
+installs_under /usr/../opt /opt
+installs_under relative "$tree/relative" # a source in a folder with a space
+
+# The line to copy names the prefix as one word.
+make -s -C "$tree" install "PREFIX=$work/a prefix" >"$work/output"
+(eval "$(grep export "$work/output")" && [ "$LD_LIBRARY_PATH" = "$work/a prefix/lib" ]) || fail "$(cat "$work/output")"
+
+# Only files under PREFIX itself are removed, not those whose path contains it.
+mkdir -p "$work/a prefix/lib/rtrcu" "$work/root$work/a prefix/lib"
+touch "$work/a prefix/lib/rtrcu/file" "$work/root$work/a prefix/lib/file"
+printf '%s\n' "$work/a prefix/lib/rtrcu/file" "$work/root$work/a prefix/lib/file" \
+    >"$tree/build/library/install_manifest.txt"
+make -s -C "$tree" uninstall "PREFIX=$work/a prefix" >"$work/output"
+[ ! -e "$work/a prefix/lib/rtrcu" ] || fail "uninstall leaves $work/a prefix/lib/rtrcu"
+[ -e "$work/root$work/a prefix/lib/file" ] || fail "uninstall removes a file of another prefix"
+echo "prefix: ok"

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* How long a producer waits for a backlog that does not move. */
+#include <gtest/gtest.h>
+
+#include "../../support/internals.h"
+
+namespace
+{
+
+struct work_patience since(int64_t moved_ns, int64_t all_moved_ns)
+{
+    int64_t now = plat_clock_now();
+    return {1, 1, now - moved_ns, now - all_moved_ns};
+}
+
+TEST(Patience, BeginsWithTheFirstLook)
+{
+    struct work_patience patience = {};
+    int64_t left_ns = work_patience_left(&patience, 0, 0);
+    EXPECT_LE(left_ns, WORK_PATIENCE_NS);
+    EXPECT_GT(left_ns, WORK_PATIENCE_NS / 2);
+}
+
+TEST(Patience, EndsWhenNoCallbackOfTheProcessReturns)
+{
+    struct work_patience patience = since(WORK_PATIENCE_NS + 1, WORK_PATIENCE_NS + 1);
+    EXPECT_LT(work_patience_left(&patience, 1, 1), 0);
+}
+
+TEST(Patience, ContinuesWhileCallbacksOfOtherQueuesReturn)
+{
+    struct work_patience patience = since(WORK_PATIENCE_QUEUE_NS / 2, WORK_PATIENCE_NS + 1);
+    EXPECT_GT(work_patience_left(&patience, 1, 2), 0);
+}
+
+/* The callbacks of the caller's own queue may wait for the caller. */
+TEST(Patience, EndsWhenNoCallbackOfTheOwnQueueReturns)
+{
+    struct work_patience patience = since(WORK_PATIENCE_QUEUE_NS + 1, WORK_PATIENCE_NS / 2);
+    EXPECT_LT(work_patience_left(&patience, 1, 2), 0);
+}
+
+TEST(Patience, StartsOverWhenACallbackOfTheOwnQueueReturns)
+{
+    struct work_patience patience = since(WORK_PATIENCE_QUEUE_NS + 1, WORK_PATIENCE_NS + 1);
+    EXPECT_GT(work_patience_left(&patience, 2, 1), 0);
+}
+
+} // namespace
