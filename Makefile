@@ -105,11 +105,13 @@ install: ## build and install the library, its checked form, headers and manual 
 	@tools/setup library
 	@tools/build library
 	@cmake --install build/library --prefix $(prefix) >build/install.log || { cat build/install.log; exit 1; }
+	@awk 1 build/library/install_manifest*.txt >>build/installed
 	@tools/after-install $(prefix) "$(DESTDIR)"
 
 install-tools: build ## build and install the rtrcu program and its manual page under PREFIX
 	@cmake --install build/program --component tools --prefix $(prefix) >build/install.log || \
 	    { cat build/install.log; exit 1; }
+	@awk 1 build/program/install_manifest*.txt >>build/installed
 	@echo "installed under $(DESTDIR)"$(prefix)": bin/rtrcu"
 
 uninstall: ## remove what `make install` and `make install-tools` of this checkout put under PREFIX

@@ -16,7 +16,15 @@ mkdir -p "$tree/tools" "$tree/build/library" "$work/bin"
 cp "$source/Makefile" "$tree"
 cp "$source"/tools/{after-install,uninstall} "$tree/tools"
 printf '#!/bin/sh\n' | tee "$tree/tools/setup" "$tree/tools/build" >/dev/null
-printf '#!/bin/sh\nprintf "%%s\\n" "$@" >"%s/arguments"\n' "$work" >"$work/bin/cmake"
+cat >"$work/bin/cmake" <<END
+#!/bin/sh
+printf '%s\n' "\$@" >"$work/arguments"
+[ "\$1" = --install ] || exit 0
+for prefix; do :; done # the last argument
+mkdir -p "\$2" "\$prefix/lib/rtrcu"
+touch "\$prefix/lib/rtrcu/file"
+printf %s "\$prefix/lib/rtrcu/file" >"\$2/install_manifest.txt"
+END
 chmod +x "$tree"/tools/* "$work/bin/cmake"
 export PATH="$work/bin:$PATH"
 
@@ -28,19 +36,21 @@ installs_under() { # PREFIX, path that CMake must get
     done
 }
 installs_under "$work/a prefix/" "$work/a prefix"
-installs_under /usr/../opt /opt
+installs_under "$work/absent/../opt" "$work/opt"
 installs_under relative "$tree/relative" # a source in a folder with a space
 
 # The line to copy names the prefix as one word.
 make -s -C "$tree" install "PREFIX=$work/a prefix" >"$work/output"
 (eval "$(grep export "$work/output")" && [ "$LD_LIBRARY_PATH" = "$work/a prefix/lib" ]) || fail "$(cat "$work/output")"
 
-# Only files under PREFIX itself are removed, not those whose path contains it.
-mkdir -p "$work/a prefix/lib/rtrcu" "$work/root$work/a prefix/lib"
-touch "$work/a prefix/lib/rtrcu/file" "$work/root$work/a prefix/lib/file"
-printf '%s\n' "$work/a prefix/lib/rtrcu/file" "$work/root$work/a prefix/lib/file" \
-    >"$tree/build/library/install_manifest.txt"
-make -s -C "$tree" uninstall "PREFIX=$work/a prefix" >"$work/output"
-[ ! -e "$work/a prefix/lib/rtrcu" ] || fail "uninstall leaves $work/a prefix/lib/rtrcu"
+# Files of each installation are removed, also of those before the last one, but not files of another prefix.
+mkdir -p "$work/root$work/a prefix/lib"
+touch "$work/root$work/a prefix/lib/file"
+printf '%s\n' "$work/root$work/a prefix/lib/file" >>"$tree/build/installed"
+for prefix in "a prefix" opt; do
+    [ -e "$work/$prefix/lib/rtrcu/file" ] || fail "nothing is installed under $work/$prefix"
+    make -s -C "$tree" uninstall "PREFIX=$work/$prefix" >"$work/output"
+    [ ! -e "$work/$prefix/lib/rtrcu" ] || fail "uninstall leaves $work/$prefix/lib/rtrcu"
+done
 [ -e "$work/root$work/a prefix/lib/file" ] || fail "uninstall removes a file of another prefix"
 echo "prefix: ok"
