@@ -19,5 +19,5 @@ inside 'cc -o program program.c $(pkg-config --cflags --libs rtrcu); test "$(./p
 inside 'cc -D_GNU_SOURCE -o event_loop event_loop.c $(pkg-config --cflags --libs rtrcu); ./event_loop'
 inside 'rtrcu --version; rtrcu torture --seconds 1 --scenario TREE01'
 inside 'dpkg -L librtrcu-dev rtrcu | grep -c /man/man'
-inside 'apt-get -qq -y remove librtrcu0.1 librtrcu-dev rtrcu >log 2>&1; ! ls /usr/lib/*/librtrcu* 2>/dev/null'
+inside 'apt-get -qq -y remove "librtrcu0.*" librtrcu-dev rtrcu >log 2>&1; ! ls /usr/lib/*/librtrcu* 2>/dev/null'
 echo "packages: ok"

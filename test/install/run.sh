@@ -29,13 +29,14 @@ licences=$prefix/usr/share/doc/rtrcu
     echo "the program without its page, or the page without the program" >&2
     exit 1
 }
-for name in librtrcu.so librtrcu.so.0.1 librtrcu.a; do
+minor=$(sed -n 's/^project(rtrcu VERSION \([0-9]*\.[0-9]*\).*/\1/p' "$here/../../CMakeLists.txt")
+for name in librtrcu.so "librtrcu.so.$minor" librtrcu.a; do
     [ -e "$libraries/$name" ] || {
         echo "$name is not installed" >&2
         exit 1
     }
 done
-readelf -d "$libraries/librtrcu.so" | grep -q 'SONAME.*\[librtrcu\.so\.0\.1\]'
+readelf -d "$libraries/librtrcu.so" | grep -q "SONAME.*\[librtrcu\.so\.$minor\]"
 # Everything exported is named rtrcu_*, or is called out of line by <urcu/rculist.h>, and has a version: nothing else
 # may become part of the interface by accident.
 ours='(rtrcu_[a-z0-9_]+|rcu_(dereference|(set|xchg|cmpxchg)_pointer)_sym|rcu_dereference_sym2)'

@@ -137,7 +137,7 @@ fn wait_until(done: impl Fn() -> bool) {
 }
 
 model! {
-    fn rtrcu_version() -> *const c_char { c"0.1.0".as_ptr() }
+    fn rtrcu_version() -> *const c_char { concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast() }
     fn rtrcu_synchronize() {
         let now = with(State::tick);
         wait_until(|| with(|state| state.all_outside(now)));
