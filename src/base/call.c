@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The end of a child that a signal handler forked inside a call of the library.
+/* The message that ends a torn child: a process that a signal handler forked inside a call of the library.
  *
  * tested by: test/api/fork_handlers.cc
  */

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Calls in progress that a fork in a signal handler would tear.
+/* Detection of torn children: processes that a signal handler forked inside a call of the library.
  *
- * A handler may interrupt a call of the library and fork.  The parent continues.  The child's only thread is inside the
- * call, whose other half (locks, waiters, a grace period) belongs to threads that the child does not have: the child
- * may only exec() or _exit().  It is ended with a message when the interrupted call ends, when it waits, or when
- * another such call begins.
+ * A handler may interrupt a call of the library and fork.  The parent continues.  The child is torn: its only thread is
+ * inside a call that needs locks, waiters or a grace period of threads that the child does not have.  It may only
+ * exec() or _exit(); the library ends it with a message when the interrupted call ends or waits, or when another call
+ * begins.
  *
  * rtrcu_self.calls is the depth of such calls in this thread: 1 in a public call or on a thread of the library, more in
- * a handler that interrupted one and makes another.  Program code that a call runs (callbacks, hooks, the program's
- * handlers) runs one lower: it may fork, and its child continues.
- *  - the fork comes before the depth rises:  the child is whole, and continues with the call;
- *  - it comes while the depth is not 0:      the child is torn, and call_end() or call_check() ends it;
- *  - it comes after the depth fell to 0:     the child is whole.
- * Forbidden: a call tears AND its child continues.
+ * a handler that interrupted a call and makes another call.  Program code that a call runs (callbacks, hooks, the
+ * program's handlers) runs at a depth lower by one: it may fork, and its child continues.
+ *  - the fork precedes the increment of the depth:  the child is whole, and continues with the call;
+ *  - the fork occurs while the depth is not 0:      the child is torn, and call_end() or call_check() ends it;
+ *  - the fork follows the decrement to 0:           the child is whole.
+ * Forbidden: a child is torn AND continues the call.
  *
- * Readers' inline fast paths and call_rcu() of a registered thread need no mark: a child's repair writes no word that
- * they write.
+ * Readers' inline fast paths and call_rcu() of a registered thread do not change the depth: the repair of a fork's
+ * child writes no word that they write.
  */
 #ifndef RTRCU_BASE_CALL_H
 #define RTRCU_BASE_CALL_H
@@ -38,7 +38,7 @@ static inline bool call_is_open(void)
     return rtrcu_load_relaxed(&rtrcu_self.calls) != 0;
 }
 
-/* Is this call inside another of the same thread, in a handler that interrupted the library? */
+/* Has this call's thread a second call in progress, since a handler interrupted the library and called it? */
 static inline bool call_is_nested(void)
 {
     return rtrcu_load_relaxed(&rtrcu_self.calls) > 1;
@@ -51,7 +51,8 @@ static inline void call_begin(void)
     call_check();
 }
 
-/* Store first, then check: a fork after the store leaves a whole child, and the check notices a fork before it. */
+/* Set the depth, then check: a child forked after the store is whole, and the check ends a child forked before the
+ * store. */
 static inline void call_return_to(uint32_t depth)
 {
     rtrcu_fence_light();
@@ -65,7 +66,8 @@ static inline void call_end(void)
     call_return_to(rtrcu_load_relaxed(&rtrcu_self.calls) - 1);
 }
 
-/* The end of CALL_SCOPE and CALL_PROGRAM, even if a callback of the program throws. */
+/* Restores the depth at the end of a block with CALL_SCOPE or CALL_PROGRAM, also if a callback of the program
+ * throws. */
 static inline void call_scope_end(const uint32_t *before)
 {
     call_return_to(*before);

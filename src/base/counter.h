@@ -9,13 +9,13 @@ struct counter {
     uint64_t count; /* atomic */
 };
 
-/* Returns the value before the addition. */
+/* Add @amount; returns the value before the addition. */
 static inline uint64_t counter_add(struct counter *counter, uint64_t amount)
 {
     return rtrcu_fetch_add(&counter->count, amount);
 }
 
-/* For a counter that one thread at a time changes: no atomic read-modify-write. */
+/* Add @amount to a counter that one thread at a time changes: no atomic read-modify-write. */
 static inline void counter_add_alone(struct counter *counter, uint64_t amount)
 {
     rtrcu_count_add(&counter->count, amount);

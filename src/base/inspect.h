@@ -41,14 +41,14 @@ static_assert(offsetof(struct inspect_field, offset) == INSPECT_NAME, "docs/insp
     {                                                                                                                  \
         .name = called, .offset = (uint32_t)offsetof(type, field), .bytes = wide, .stride = apart, .count = number     \
     }
-/* A field that is a word or a struct. */
+/* The entry of a field that is a word or a struct. */
 #define INSPECT_FIELD(name, type, field)                                                                               \
     INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field), INSPECT_BYTES(type, field), 1)
-/* A field that is an array. */
+/* The entry of a field that is an array. */
 #define INSPECT_ARRAY(name, type, field)                                                                               \
     INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field[0]), INSPECT_BYTES(type, field[0]),                     \
                   INSPECT_BYTES(type, field) / INSPECT_BYTES(type, field[0]))
-/* A field that points to an array, whose length the entry does not know. */
+/* The entry of a field that points to an array; the entry does not contain the array's length. */
 #define INSPECT_FAR_ARRAY(name, type, field)                                                                           \
     INSPECT_ENTRY(name, type, field, INSPECT_BYTES(type, field), (uint32_t)sizeof(*((type *)0)->field), 0)
 #define INSPECT_TABLE(fields)                                                                                          \

@@ -13,8 +13,8 @@
 #define FIRST_PAUSE_NS 20000
 #define LONGEST_PAUSE_NS 1000000
 
-/* A handler may fork between the query and the exchange.  In its child the queried id is stale, but the child has
- * stored its own already, so the exchange fails. */
+/* Stores the id at the first call.  A handler may fork between the query and the exchange: in the child the queried id
+ * is stale, but the child has stored its own id already, so the exchange fails. */
 uint32_t lock_thread_number(void)
 {
     uint32_t unknown = 0;
@@ -55,7 +55,7 @@ bool lock_is_mine(const struct lock *lock)
     return (rtrcu_load_relaxed(&lock->word) & OWNER_MASK) == lock_thread_number();
 }
 
-/* What the program did wrong, where that is known. */
+/* The advice that ends a message, if the program's mistake is known. */
 static const char *advice(const struct lock *lock)
 {
     bool is_table = lock->rank == LOCK_RANK_STRIPE || lock->rank == LOCK_RANK_LPM;
@@ -82,8 +82,8 @@ static void unnote(uint32_t before)
     rtrcu_store_relaxed(&rtrcu_self.locks_held, before);
 }
 
-/* The caller owns the word now.  If it already held a lock of this rank, the release of @lock leaves the rank
- * recorded. */
+/* Complete the acquisition of @lock.  If the caller already held a lock of this rank, the release of @lock leaves the
+ * rank recorded. */
 static void taken(struct lock *lock, uint32_t before)
 {
     rtrcu_tsan_acquire(lock);
@@ -96,8 +96,8 @@ static bool take(struct lock *lock)
     return rtrcu_compare_exchange(&lock->word, &nobody, lock_thread_number());
 }
 
-/* Sleep before the next poll.  The futex cannot wait for the owner: a sandbox refuses it, the kernel has no memory for
- * it, or it finds a circle of waiters that only the program can break. */
+/* Sleep before the next poll.  The futex cannot wait for the owner: a sandbox refuses the call, the kernel has no
+ * memory, or it finds a cycle of waiters that only the program can break. */
 static void look_later(int64_t *pause_ns)
 {
     plat_clock_sleep(*pause_ns);
@@ -151,7 +151,7 @@ bool lock_try(struct lock *lock)
     return false;
 }
 
-/* If the kernel refuses to hand the lock to a waiter, the word is cleared all the same, and the waiters find it when
+/* Passes the lock to the first waiter.  If the kernel refuses that, clears the word, and the waiters find it free when
  * they poll. */
 void lock_release(struct lock *lock)
 {

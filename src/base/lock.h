@@ -3,8 +3,8 @@
  * an allocation.
  *
  * The rank enum is the lock-order table: a thread takes locks in rising rank only; debug builds check it.  Locks of one
- * rank are held together in two places only: a fork takes all queues locks, and those of urcu/, in the order of their
- * numbers, and a change of configuration takes the normal and then the expedited gp lock.
+ * rank are held together in two places only: a fork takes all locks of LOCK_RANK_QUEUES, and those of urcu/, in the
+ * order of their numbers, and a change of configuration takes the normal and then the expedited gp lock.
  * Ranks that a thread holds or is about to take are recorded for its signal handlers, which avoid these ranks.
  * If the kernel refuses the futex, or cannot serve it, waiters poll, without boosting the holder.
  * The word is 0 or the owner's thread id; the kernel adds its waiters bit.
@@ -14,10 +14,10 @@
 
 #include "base/check.h"
 
-/* What each lock guards, and which threads hold it. */
+/* The ranks, lowest first, with the data that each lock guards and the threads that hold it. */
 enum lock_rank {
-    /* table: all tables, and the resizer's place in them.  Held by the resizer for one batch of moves, briefly by a
-     * thread that creates or destroys a table; across a fork. */
+    /* table: the list of all hash tables, and the resizer's position in it.  Held by the resizer for one batch of
+     * moves, briefly by a thread that creates or destroys a table; across a fork. */
     LOCK_RANK_RESIZER,
     /* table: the buckets of one stripe.  Held for one update, with the program's match function, or for one move. */
     LOCK_RANK_STRIPE,
@@ -33,19 +33,21 @@ enum lock_rank {
     LOCK_RANK_GP,
     /* callback: the consumer side of a leaf's queues.  Held briefly by the driver and by invokers; across a fork. */
     LOCK_RANK_QUEUES,
-    /* reader: a leaf's records, and its threads' words against their owners' exit.  Held briefly by scans, reports,
-     * exits. */
+    /* reader: a leaf's records; a thread's word does not disappear while the lock is held.  Held briefly by scans,
+     * reports, exits. */
     LOCK_RANK_LEAF,
-    LOCK_RANK_TASKS,  /* parked: tasks parked on one thread.  Held briefly by parking, promotion, a task's last
+    LOCK_RANK_TASKS,   /* parked: tasks parked on one thread.  Held briefly by parking, promotion, a task's last
                           unlock */
-    LOCK_RANK_DAEMON, /* serve: a daemon's list of queues.  Held briefly by the driver and the daemon */
-    LOCK_RANK_READY,  /* serve: a thread's ready descriptor.  Held briefly by a thread that sets it, and to close it */
-    LOCK_RANK_WORKER, /* work: a worker's priority.  Held briefly by the worker, and by threads that raise it */
-    LOCK_RANK_SHARE,  /* work: priorities of driver and daemons.  Held briefly to set them, and by them as they begin */
-    LOCK_RANK_REPORT, /* watch: reports waiting to be printed.  Held while one is copied */
+    LOCK_RANK_DAEMON,  /* serve: a daemon's list of queues.  Held briefly by the driver and the daemon */
+    LOCK_RANK_READY,   /* serve: a thread's ready descriptor.  Held briefly to make it readable or unreadable, and to
+                         close it */
+    LOCK_RANK_WORKER,  /* work: a worker's priority.  Held briefly by the worker, and by threads that raise it */
+    LOCK_RANK_SHARE,   /* work: priorities of driver and daemons.  Held briefly to set them, and by these threads when
+                         they start */
+    LOCK_RANK_REPORT,  /* watch: reports waiting to be printed.  Held while one is copied */
     LOCK_RANK_SERVERS, /* urcu: a flavour's servers.  Held briefly to create, free or wait for them */
-    LOCK_RANK_WORDS,   /* urcu: a flavour's words against their owners' exit.  Held briefly by its grace period, exits
-                          */
+    LOCK_RANK_WORDS,   /* urcu: a flavour's words; its threads do not exit while it is held.  Held briefly by grace
+                        periods, exits */
     LOCK_RANK_DOMAINS, /* srcu: the list of domains.  Held by the worker for one step of each; across a fork */
     LOCK_RANK_DOMAIN,  /* srcu: the phase of one domain.  Held for one step, which sums its counters */
 };
@@ -62,7 +64,7 @@ void lock_acquire(struct lock *lock);
 void lock_acquire_same_rank(struct lock *lock);
 bool lock_try(struct lock *lock);
 void lock_release(struct lock *lock);
-/* Does the calling thread hold it? */
+/* Does the calling thread hold the lock? */
 bool lock_is_mine(const struct lock *lock);
 /* In a fork's child: forget the locks held, and the thread id, which has changed.  Returns the old id; 0: it was never
  * queried. */
@@ -70,7 +72,7 @@ struct plat_tid lock_after_fork_child(void);
 /* In a torn child: free the lock that its thread waits for, if any; the holder does not exist here.  After the handler
  * the kernel restarts the wait, which finds the lock free, and call_check() ends the child. */
 void lock_end_wait(void);
-/* Does any thread hold it?  A hint, except in a fork's child, whose other threads do not exist. */
+/* Does any thread hold the lock?  A hint, except in a fork's child, whose other threads do not exist. */
 static inline bool lock_is_held(const struct lock *lock)
 {
     return rtrcu_load_relaxed(&lock->word) != 0;

@@ -32,8 +32,8 @@ static inline uint64_t seq_ended(uint64_t seq)
     return (seq | SEQ_STATE_MASK) + 1;
 }
 
-/* The cookie that is reached when a full grace period has passed after @seq; one that is in progress at @seq does not
- * count. */
+/* The cookie that is reached when a full grace period has passed after @seq; a grace period in progress at @seq does
+ * not count. */
 static inline uint64_t seq_snap(uint64_t seq)
 {
     return (seq + 2 * SEQ_STATE_MASK + 1) & ~SEQ_STATE_MASK;

@@ -24,19 +24,19 @@ static inline uint32_t tally_acquire(const struct tally *tally)
     return rtrcu_load_acquire(&tally->number);
 }
 
-/* Wait-free.  A full fence. */
+/* Add 1.  Wait-free; a full fence. */
 static inline void tally_raise(struct tally *tally)
 {
     rtrcu_fetch_add(&tally->number, 1);
 }
 
-/* Raise it if it is still *@seen; otherwise false, and *@seen is its current value. */
+/* Add 1 if the tally is still *@seen.  False: it is not, and *@seen is set to its current value. */
 static inline bool tally_raise_from(struct tally *tally, uint32_t *seen)
 {
     return rtrcu_compare_exchange(&tally->number, seen, *seen + 1);
 }
 
-/* Returns its value before.  A full fence. */
+/* Subtract 1, and return the value before that.  A full fence. */
 static inline uint32_t tally_lower(struct tally *tally)
 {
     uint32_t before = rtrcu_fetch_add(&tally->number, (uint32_t)-1);

@@ -18,8 +18,8 @@
 #endif
 
 /* The note has the form that tracers know: name "stapsdt", type 3; then the addresses of the instruction, of a byte
- * shared by all notes of a file, from which a tracer sees that the file was relocated, and of a count of tracers, which
- * does not exist; then three strings.
+ * shared by all notes of a file, from which a tracer sees that the file was relocated, and 0 in place of the address of
+ * a count of tracers; then three strings.
  */
 #define TRACE_NOTE(name, arguments)                                                                                    \
     "771:\tnop\n"                                                                                                      \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Goals of rcu_barrier(): the number of the last callback of every queue, and whether that many have returned.
  *
- * A queue is invoked in order, so "invoked >= goal" means that all of them have returned.  Callbacks queued later have
- * higher numbers and do not prolong the wait, even if callbacks keep queueing more.
+ * A queue is invoked in order, so "invoked >= goal" means that all callbacks up to the goal have returned.  Callbacks
+ * queued later have higher numbers and do not prolong the wait, even if callbacks keep queueing more.
  * tested by: test/unit/callback/callback.cc
  */
 #include "callback/callback.h"

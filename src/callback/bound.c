@@ -7,7 +7,8 @@
  */
 #include "callback/callback.h"
 
-/* The sum of returned callbacks is read first, so the result is not below the backlog at that moment. */
+/* The backlog of the process.  The sum of returned callbacks is read first, so the result is not below the backlog at
+ * that moment. */
 static uint64_t pending(const struct callback *cb)
 {
     uint64_t returned = rtrcu_load_acquire(&cb->bound.returned);

@@ -51,9 +51,11 @@
 /* Number of objects that debug builds record. */
 #define CALLBACK_OBJECTS (CHECK_DEBUG ? 16 : 1)
 
-/* The queue of one thread, with its times and counters. */
+/* Whether an owner makes the calls that run its callbacks: not yet; yes; not although its callbacks are late; the same,
+ * and reported. */
 enum callback_calls { CALLBACK_NEVER_CALLED, CALLBACK_CALLED, CALLBACK_CALL_MISSED, CALLBACK_MISS_REPORTED };
 
+/* The queue of one thread, with its times and counters. */
 struct callback_slot {
     int64_t deadline_ns;        /* atomic: written by the owner; cleared under the leaf lock after the owner's exit */
     int64_t throttled_until_ns; /* atomic: policy throttle: no callback before this time; as deadline_ns */
@@ -92,7 +94,7 @@ struct callback_leaf {
     uint32_t waiting; /* atomic: slots with waiting callbacks; written under the lock */
     uint32_t ready;   /* atomic: slots with ready callbacks, for the owner or a daemon; written under the lock */
     struct callback_slot slot[READER_FANOUT];
-    /* Updated by every batch: one counter per leaf, so that not all threads write one line. */
+    /* Updated by every batch.  Each leaf has its own counters, so that not all threads write the same line. */
     struct counter by_owner __attribute__((aligned(BASE_CACHE_LINE)));
     struct counter latency_us_log2[RTRCU_LATENCY_BUCKETS];
 };
@@ -107,7 +109,8 @@ struct callback_object {
 struct callback_bound {
     uint64_t collected __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: [O40] callbacks and frees collected */
     struct tally queues;                                          /* queues with collected callbacks */
-    uint64_t returned __attribute__((aligned(BASE_CACHE_LINE)));  /* atomic: [O40] of them, those that have returned */
+    uint64_t returned __attribute__((aligned(BASE_CACHE_LINE)));  /* atomic: [O40] collected callbacks and frees that
+                                                                     have returned */
     /* atomic: [O40] 0 or 1: set when the backlog exceeds qmax_process, cleared when it has fallen to 7/8 of that limit;
      * written by callback_bound_judge() alone. */
     uint32_t raised __attribute__((aligned(BASE_CACHE_LINE)));
@@ -133,7 +136,7 @@ struct callback {
     struct counter frees_leaked;
     struct complaint long_callbacks;
     struct complaint missed_calls;
-    struct complaint_box message;                   /* left by a deadline thread that invokes */
+    struct complaint_box message;                   /* a message of a deadline thread, which must not print it */
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: checked builds, the set of queued heads: see double.c */
     struct rcu_head **queued_more[CALLBACK_DOUBLE_MORE]; /* atomic: further tables of the set, NULL = not allocated */
     struct callback_object object[CALLBACK_OBJECTS];     /* debug builds, see unloaded.c */
@@ -149,7 +152,8 @@ static inline struct reader_registry *callback_registry(const struct callback *c
 void callback_init(struct callback *cb, const struct config *config, struct gp *gp);
 void callback_leaf_init(struct callback_leaf *part, struct reader_leaf *leaf);
 
-/* For complain_by(): a deadline thread prints no message about the callbacks that it runs. */
+/* The box for complain_by(), in which a deadline thread leaves messages about its callbacks; NULL: the calling thread
+ * may print them. */
 static inline struct complaint_box *callback_message_box(struct callback *cb)
 {
     return reader_self_is(READER_STATE_DEADLINE) ? &cb->message : NULL;
@@ -189,7 +193,7 @@ static inline void callback_queues_unlock(const struct reader_leaf *leaf)
     lock_release(&callback_leaf(leaf)->lock);
 }
 
-/* Change a word that is written under the queues lock and read without it. */
+/* Set or clear bits of a word that is written under the queues lock and read without it. */
 static inline void callback_bits_set(uint32_t *word, uint32_t bits)
 {
     rtrcu_store_relaxed(word, *word | bits);
@@ -285,7 +289,8 @@ void callback_bound_judge(struct callback *cb);
 void callback_bound_collect(struct callback *cb, struct callback_slot *slot);
 /* Under the claim: count the callbacks that have returned since the last call. */
 void callback_bound_return(struct callback *cb, struct callback_slot *slot);
-/* Under the queues lock, after a change of the bits of @record, which @was busy before. */
+/* Update the number of busy queues after a change of the bits of @record, which @was busy before.  Under the queues
+ * lock. */
 void callback_bound_count(struct callback *cb, const struct reader_record *record, bool was);
 void callback_bound_after_fork_child(struct callback *cb);
 
@@ -307,12 +312,12 @@ static inline bool callback_is_busy(const struct reader_record *record)
 {
     return callback_busy_slots(reader_leaf_of(record)) & reader_bit(record);
 }
-/* Iterate over leaves that may have such slots: the next after @leaf, the first for NULL; NULL: none. */
+/* Iterate over leaves that may have busy slots: the next after @leaf, the first for NULL; NULL: none. */
 static inline struct reader_leaf *callback_next_busy(const struct callback *cb, const struct reader_leaf *leaf)
 {
     return callback_next_marked(&cb->busy_leaves, cb->registry, leaf);
 }
-/* Skip @leaf in that iteration from now on, if it has no such slots.  Under its queues lock. */
+/* If @leaf has no busy slots, callback_next_busy() skips it from now on.  Under its queues lock. */
 void callback_unmark_if_empty(struct callback *cb, struct reader_leaf *leaf);
 static inline uint32_t callback_ready(const struct reader_leaf *leaf)
 {
@@ -329,7 +334,8 @@ void callback_report_missed_call(struct callback *cb, const struct reader_record
 
 /* ---- invocation: invoke.c ---- */
 
-/* For an embedded head within the first page: rcu_free_head() stores its offset, plus 1, in place of the function. */
+/* For a head within the first 4,096 bytes of its object, rcu_free_head() stores the offset of the head, plus 1, in
+ * place of the function. */
 #define CALLBACK_FREE_OFFSET_MAX 4096
 
 static inline bool callback_is_free_head(rcu_callback_t func)
@@ -368,8 +374,8 @@ struct callback_budget {
 /* Value: the result of one invocation. */
 struct callback_run {
     uint64_t done; /* callbacks and frees that have returned */
-    bool claimed;  /* no callback ran: another thread has the claim */
-    bool wanted;   /* another thread found our claim meanwhile: notify the driver that the claim has ended */
+    bool claimed;  /* no callback ran: another thread holds the claim */
+    bool wanted;   /* another thread found the claim meanwhile: notify the driver that the claim has ended */
     bool stopped;  /* must_stop() ended the batch before its last callback */
 };
 /* Invoke ready callbacks. */
@@ -391,14 +397,15 @@ struct callback_own {
 /* Invoke the calling thread's own callbacks as far as the policy allows; @requested_ns as in
  * rcu_process_callbacks(). */
 struct callback_own callback_invoke_own(struct callback *cb, int64_t requested_ns);
-/* Make the owner run its ready callbacks: its next quiescent state takes the slow path. */
+/* If the calling thread has ready callbacks that it should run itself, its next quiescent state takes the slow path. */
 void callback_request_owner(struct callback *cb);
 /* The thread of @record has exited: release its slot once all of its callbacks have returned.  Under the leaf lock. */
 void callback_release_slot(struct reader_record *record);
 
 /* ---- the limit of a batch: limit.c ---- */
 
-/* max(blimit, pending >> divisor); no limit between qhimark and qlowmark. */
+/* The limit of a batch: max(blimit, pending >> divisor).  Once the backlog has exceeded qhimark there is no limit,
+ * until it has fallen to qlowmark. */
 uint64_t callback_count_limit(struct callback *cb, struct reader_record *record);
 
 /* ---- policies: policy_*.c, table in policy.c ---- */
@@ -406,7 +413,7 @@ uint64_t callback_count_limit(struct callback *cb, struct reader_record *record)
 struct callback_policy {
     const char *name;
     bool owner_runs; /* in rcu_quiescent_state() and rcu_process_callbacks() */
-    bool punts;      /* callbacks that the owner leaves: a daemon runs them; the queue goes to the head of its list */
+    bool punts;      /* a daemon runs the callbacks that the owner leaves; the queue goes to the head of its list */
     /* The owner's budget in a call; @requested_ns as in rcu_process_callbacks(). */
     void (*owner_budget)(struct callback *cb, struct reader_record *record, int64_t requested_ns,
                          struct callback_budget *budget);
@@ -416,7 +423,7 @@ struct callback_policy {
 
 extern const struct callback_policy callback_policy_daemon, callback_policy_inline, callback_policy_unbounded,
     callback_policy_krcud, callback_policy_throttle;
-/* NULL if this version has no policy of that number. */
+/* The policy of number @policy; NULL: this version has none. */
 const struct callback_policy *callback_policy_of(int32_t policy);
 /* Do owners run callbacks? */
 static inline bool callback_owner_runs(const struct callback *cb)
@@ -435,7 +442,8 @@ void callback_rt_awake(struct callback *cb, bool awake);
 
 /* ---- direct invocation: direct.c ---- */
 
-/* Run @func(@head) now, if no other reader can exist and this thread is in no section.  False: queue it. */
+/* Run @func(@head) now, if no other reader can exist and this thread is in no section.  False: the caller must queue
+ * it. */
 bool callback_direct(struct callback *cb, struct rcu_head *head, rcu_callback_t func, bool in_handler);
 
 /* Set whether the owner waits for its own callbacks; while it does, daemons invoke them. */
@@ -448,7 +456,7 @@ void callback_barrier_begin(struct callback *cb);
 void callback_barrier_end(struct callback *cb);
 /* Under the barrier lock: store the number of the last callback of every queue. */
 void callback_barrier_set(struct callback *cb);
-/* Have the callbacks up to those numbers returned? */
+/* Have the callbacks up to the stored numbers returned? */
 bool callback_barrier_reached(struct callback *cb);
 /* How many of these callbacks of @record have not returned? */
 uint64_t callback_barrier_left(const struct reader_record *record);

@@ -45,7 +45,7 @@ static void collect_record(struct callback *cb, struct reader_record *record)
 
     /* The cookie is taken after the inbox, so its grace period begins after everything in that inbox was queued. */
     uint64_t cookie = gp_snap(gp, GP_NORMAL);
-    /* At most two cookies are open once completed segments have moved on. */
+    /* Completed segments become ready first, so at most two cookies are open. */
     if (cbqueue_advance(queue, gp_seq(gp, GP_NORMAL)))
         note_ready(cb, record);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* call_rcu_rt(): invokes immediately when no other reader can exist (2004).
+/* Direct invocation, for call_rcu_rt(): a callback is invoked immediately if no other reader can exist (2004).
  *
  * tested by: test/unit/callback/direct.cc
  */
@@ -9,8 +9,8 @@
 
 #define DEPTH_MAX 8
 
-/* Must the call be queued because of the calling thread's own sections?  In a handler, those of an online
- * quiescent-state thread are invisible, unless it uses rcu_read_lock_bh(). */
+/* Must the call be queued because of the calling thread's own sections?  A handler cannot see the sections of an online
+ * quiescent-state thread, unless the thread uses rcu_read_lock_bh(). */
 static bool own_sections_exclude(bool in_handler)
 {
     if (section_nesting() != 0 || rtrcu_self.bh != 0)

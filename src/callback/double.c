@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Checked builds: the set of queued heads; a head queued twice ends the program.
  *
- * Open addressing in tables of growing size.  A slot is taken by compare-and-swap; if no table has a free slot near
- * the head's place, the next table is allocated.  A head is untracked only if the system has no memory for a table.
- * The lowest bit of an entry tells the queue of its head.
+ * Open addressing in tables of growing size.  A slot is taken by compare-and-swap; if no table has a free slot near the
+ * head's place, the next table is allocated.  A head is untracked only if the system has no memory for a table. The
+ * lowest bit of an entry is the enum callback_queued_to of its head.
  * tested by: test/unit/callback/double.cc
  */
 #include "callback/callback.h"
@@ -27,7 +27,7 @@ static struct rcu_head **slot_of(struct callback *cb, uint32_t table, const stru
     return &table_of(cb, table)[((hash >> 24) + probe) % slots_of(table)];
 }
 
-/* Two threads may allocate the same table; the later one frees its own. */
+/* Allocate table @table.  If two threads do so at the same time, the later thread frees its own.  False: no memory. */
 static bool add_table(struct callback *cb, uint32_t table)
 {
     size_t bytes = slots_of(table) * sizeof(struct rcu_head *);
@@ -85,7 +85,7 @@ void callback_double_enter(struct callback *cb, struct rcu_head *head, enum call
 
     rtrcu_fence_full();
     if (count_slots(cb, head) > 1)
-        plat_die("rtrcu: %s(): head %p is queued already and its callback has not begun\n",
+        plat_die("rtrcu: %s(): head %p is queued already and its callback has not begun; use another head\n",
                  to == CALLBACK_NATIVE ? "call_rcu" : "call_srcu", (void *)head);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The queueing part of call_rcu(): number, append, and check the limits now and then.
+/* The queueing part of call_rcu(): number the head, append it, and check the limits from time to time.
  *
  * tested by: test/unit/callback/callback.cc
  */
@@ -55,7 +55,8 @@ uint64_t callback_pending(const struct reader_record *record)
            freed;
 }
 
-/* Check again after @more heads and pointers.  Each kind is allowed half of them, so no mark is passed unnoticed. */
+/* Make the owner check its limits again after @more heads and pointers.  Half of @more is allowed for each of the two,
+ * so no limit is exceeded unnoticed. */
 static void check_after(struct callback_slot *slot, uint64_t more)
 {
     uint64_t half = (more + 1) / 2;
@@ -63,7 +64,8 @@ static void check_after(struct callback_slot *slot, uint64_t more)
     rtrcu_store_relaxed(&slot->free_check_at, rtrcu_load_relaxed(&slot->free_queued) + half);
 }
 
-/* Shares may shrink while they are in force, so an owner checks again after an eighth of its share. */
+/* Compare the backlog with the limits of @config, and set the next check.  Shares may shrink while they are in force,
+ * so an owner checks again after an eighth of its share. */
 static enum callback_pressure check_by(const struct callback *cb, const struct rtrcu_config *config, bool exceeded,
                                        struct reader_record *record)
 {
@@ -91,8 +93,8 @@ static enum callback_pressure check_by(const struct callback *cb, const struct r
 /* A change of the limits makes owners check again.  We set the next check, then read whether the configuration has
  * changed.
  *  - our store first:  the other thread's store follows it, and we check at our next call;
- *  - its store first:  the new limits are in force, and we check again here.
- * Forbidden: the next check is put off by the old limits AND the new ones are not seen.
+ *  - the other thread's store first:  the new limits are in force, and we check again here.
+ * Forbidden: the next check is set by the old limits AND we do not see the new limits.
  * The same holds for callback_bound_judge(), which puts shares into force. */
 enum callback_pressure callback_check_limits(struct callback *cb, struct reader_record *record)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Queues in a fork's child: nothing is half moved between stages, and the child keeps queued callbacks.  Links that a
- * missing thread left open are finished; batches in progress in missing threads return to the head of their queue; and
- * a callback that one of these threads had begun is neither run again nor waited for.
+/* Repair of queues in a fork's child.  No callback is half moved between stages, and the child keeps queued
+ * callbacks.  Links that a missing thread left open are finished; batches in progress in missing threads return to the
+ * head of their queue; and a callback that one of these threads had begun is neither run again nor waited for.
  *
  * tested by: test/unit/callback/fork.cc
  */
@@ -15,7 +15,7 @@ void callback_before_fork(struct callback *cb)
         lock_acquire_same_rank(&callback_leaf(leaf)->lock);
 }
 
-/* A leaf that a thread has linked meanwhile was not locked. */
+/* Releases the locks.  A leaf that a thread has linked since callback_before_fork() was not locked. */
 void callback_after_fork_parent(struct callback *cb)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
@@ -83,8 +83,8 @@ static void recount_after_fork(struct callback *cb, struct reader_record *record
     callback_slot(record)->free_goal = not_above(callback_slot(record)->free_goal, callback_slot(record)->free_queued);
 }
 
-/* All waiting callbacks were queued before the fork, so one grace period of the child is enough; the parent's cookies
- * may be later than any that the child will assign. */
+/* Give all waiting callbacks of @queue one new cookie.  They were queued before the fork, so one grace period of the
+ * child is enough; the parent's cookies may be later than any that the child will assign. */
 static void wait_anew_after_fork(struct callback *cb, struct cb_queue *queue)
 {
     struct cb_chain waiting = queue->waiting[0];
@@ -128,7 +128,8 @@ static void repair_after_fork(struct callback *cb, struct reader_record *record,
     callback_leaf(reader_leaf_of(record))->ready &= ~reader_bit(record);
 }
 
-/* No thread uses the queue of a free slot, but a daemon of the parent may have held its claim. */
+/* Repair the queues of a leaf.  No thread uses the queue of a free slot, but a daemon of the parent may have held its
+ * claim. */
 static void repair_leaf_after_fork(struct callback *cb, struct reader_leaf *leaf, struct plat_tid old_thread_id)
 {
     struct reader_record *record;

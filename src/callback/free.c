@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* rcu_free() and rcu_retire(): pointers are gathered in blocks, which wait for their grace period like callbacks.
+/* rcu_free() and rcu_retire(), which gather pointers in blocks; blocks wait for their grace period like callbacks.
  *
  * A thread's blocks form a ring; slot.free_block is the newest, and its link the oldest.  The thread marks the word to
  * detach the ring, adds to the ring, and attaches it again.  The collector takes an attached ring and appends it to the
@@ -60,7 +60,7 @@ bool callback_is_free_block(rcu_callback_t func)
     return func == free_block_mark;
 }
 
-/* Allocate with malloc(), or from the kernel if that has none left. */
+/* Allocate with malloc(), or, if it fails, from the kernel. */
 static void *note_memory(size_t bytes, bool *from_pages)
 {
     int saved = errno;
@@ -84,7 +84,7 @@ static void run_retired(struct callback_retired retired)
     retired.function(retired.object);
 }
 
-/* The function may end its thread, or throw, so free its memory first. */
+/* Call the function of @head, after its memory has been freed: the function may end the thread, or throw. */
 static void free_alone_run(struct rcu_head *head)
 {
     struct free_alone *alone = container_of(head, struct free_alone, head);
@@ -188,7 +188,8 @@ static bool note(struct callback_slot *slot, struct callback_retired retired)
     return true;
 }
 
-/* [O8] The collector may have found the blocks detached, so the owner sets its bit again after the exchange. */
+/* Set the owner's dirty bit; true if it was clear.  [O8] The collector may have found the blocks detached, so the owner
+ * sets its bit again after the exchange. */
 static bool notify_collector(struct callback *cb, struct reader_record *record)
 {
     if (rtrcu_load_relaxed(&callback_leaf(reader_leaf_of(record))->dirty) & reader_bit(record))
@@ -224,7 +225,8 @@ struct cb_chain callback_free_collect(struct reader_record *record)
     must_hold(&callback_leaf(reader_leaf_of(record))->lock);
     void **word = &callback_slot(record)->free_block, *seen = rtrcu_load_relaxed(word);
     if (!seen || is_out(seen) || !rtrcu_compare_exchange(word, &seen, NULL))
-        return (struct cb_chain){NULL, NULL}; /* the owner, which has it detached, notifies the collector afterwards */
+        return (struct cb_chain){NULL, NULL}; /* if the owner has the ring detached, it notifies the collector
+                                                 afterwards */
 
     rtrcu_tsan_acquire(word);
     struct free_block *newest = seen;
@@ -233,7 +235,7 @@ struct cb_chain callback_free_collect(struct reader_record *record)
     return chain;
 }
 
-/* The link after a block is always finished: only consumers write it. */
+/* Remove and free the block at the head of the batch.  Its link is always complete: only consumers write it. */
 static void drop_first(struct cb_queue *queue)
 {
     struct free_block *block = block_of(cbqueue_pop(&queue->batch));
@@ -253,8 +255,9 @@ callback_retire_t callback_free_next(const struct reader_record *record)
     return retired_at(block_at(slot->queue.batch.first), rtrcu_load_relaxed(&slot->free_done) + 1).function;
 }
 
-/* One store records that the free has begun, and is also the block's position, so a fork's child knows it exactly.  The
- * function may end its thread, or throw, so the block of the last pointer is freed first. */
+/* One store, to free_started, records both that the free has begun and how much of the block is used, so a fork's child
+ * knows both exactly.  The function may end its thread, or throw, so the block of the last pointer is freed before the
+ * call. */
 void callback_free_one(struct reader_record *record)
 {
     struct callback_slot *slot = callback_slot(record);
@@ -287,7 +290,8 @@ uint64_t callback_free_count(const struct reader_record *record, const struct rc
     return block->end - (begun > block->first ? begun : block->first);
 }
 
-/* A further block may be linked but not published yet: then it follows the newest, in place of the oldest. */
+/* Attaches the ring.  A further block may be linked but not published yet: then the newest block's link leads to that
+ * block, not to the oldest. */
 void callback_free_repair(struct reader_record *record)
 {
     void **word = &callback_slot(record)->free_block;

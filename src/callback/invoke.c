@@ -54,7 +54,8 @@ static struct rcu_head *next_head(struct reader_record *record)
     return head;
 }
 
-/* Run one callback of a batch that is not empty, or free one pointer.  False: its link is not finished yet. */
+/* Run one callback of a batch that is not empty, or free one pointer.  False: the link after the callback is not
+ * complete yet. */
 static bool run_next(struct callback *cb, struct reader_record *record)
 {
     if (callback_is_free_block(callback_slot(record)->queue.batch.first->func)) {
@@ -317,7 +318,8 @@ void callback_release_slot(struct reader_record *record)
     reader_release_slot(record, READER_CALLBACK);
 }
 
-/* A thread with the claim is inside callbacks, and must not be cancelled: it would leave a callback half done. */
+/* The claim that the calling thread holds.  Meanwhile the thread cannot be cancelled: it would leave a callback half
+ * done. */
 struct claim {
     struct callback *cb;
     struct callback_slot *slot;
@@ -325,8 +327,8 @@ struct claim {
     bool *wanted; /* receives, when the claim ends, whether another thread wanted it */
 };
 
-/* Also runs when a callback throws, or ends its thread: that callback counts as returned, and the callbacks after it
- * stay at the head of the batch. */
+/* Release the claim; also when a callback throws, or ends its thread: that callback counts as returned, and the
+ * callbacks after it stay at the head of the batch. */
 static void release_claim(struct claim *claim)
 {
     struct callback_slot *slot = claim->slot;
@@ -352,7 +354,7 @@ bool callback_want(struct reader_record *record)
 {
     uint32_t *claim = &callback_slot(record)->queue.claim, seen = rtrcu_load_relaxed(claim);
     while (seen && !rtrcu_compare_exchange(claim, &seen, seen | CB_CLAIM_WANTED))
-        ; /* each failure means that another thread has it now, or that it has ended */
+        ; /* each failure means that another thread holds the claim now, or that the claim has ended */
     return seen != 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The adaptive limit of a batch: for policies whose owners run their callbacks, and for threads that serve where there
- * is no daemon.
+/* The adaptive limit of a batch: for policies whose owners run their callbacks, and for threads that run the callbacks
+ * of others where there is no daemon.
  *
  * tested by: test/unit/callback/policy.cc
  */

@@ -10,8 +10,7 @@
  *  CLEAR   callback_unmark()  CLEAR
  *
  * A leaf gets its work before its mark, and the mark is cleared before the work is read, or both happen under the
- * queues
- * lock.  Setting a mark twice does no harm, and marks are not counted: see callback_mark().
+ * queues lock.  Setting a mark twice does no harm, and marks are not counted: see callback_mark().
  */
 #ifndef RTRCU_CALLBACK_MARKS_H
 #define RTRCU_CALLBACK_MARKS_H
@@ -20,7 +19,7 @@
 
 #define CALLBACK_MARKS 64 /* leaves per word */
 
-/* The marks of 64 leaves, on a line of their own: 2,048 threads share it. */
+/* The marks of 64 leaves, on a cache line of their own, which 2,048 threads share. */
 struct callback_mark_line {
     uint64_t leaves; /* atomic: [O27] */
 } __attribute__((aligned(BASE_CACHE_LINE)));
@@ -29,7 +28,7 @@ struct callback_marks {
     struct callback_mark_line line[READER_LEAVES / CALLBACK_MARKS];
 };
 
-/* Wait-free, and async-signal-safe.  A full fence if the leaf was not marked. */
+/* Mark @leaf.  Wait-free, and async-signal-safe.  A full fence if the leaf was not marked. */
 void callback_mark(struct callback_marks *marks, const struct reader_leaf *leaf);
 void callback_unmark(struct callback_marks *marks, const struct reader_leaf *leaf);
 /* In a fork's child: clear the marks of the first @leaves leaves. */

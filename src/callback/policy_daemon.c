@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Policy daemon: krcud/N invokes everything; owners have no budget.
+/* Policy daemon: daemons invoke all callbacks, owners none.
  *
  * tested by: test/unit/callback/policy.cc
  */

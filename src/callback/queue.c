@@ -80,7 +80,7 @@ void cbqueue_wait(struct cb_queue *queue, struct cb_chain chain, uint64_t cookie
     if (!chain.first)
         return;
 
-    /* If gp_try_immediate() fails it takes the sequence back, so a later cookie may be the smaller one. */
+    /* If gp_try_immediate() fails, it restores the earlier sequence number, so a cookie taken later may be lower. */
     int last = queue->waiting[1].first ? 1 : 0;
     if (queue->waiting[last].first && seq_before(cookie, queue->cookie[last]))
         cookie = queue->cookie[last];
@@ -114,8 +114,8 @@ bool cbqueue_advance(struct cb_queue *queue, uint64_t seq)
     return moved;
 }
 
-/* Finish the first open link between @first and *last with @missing.  True if one was open.  If a head cannot be found
- * the chain ends before it: *last moves, and *reached is set accordingly. */
+/* Finish the first open link between @first and *last with @missing.  True if one was open.  If a head cannot be found,
+ * the chain ends before it: *last is the head before, and *reached is false. */
 static bool repair_links(struct rcu_head *first, struct rcu_head **last, struct rcu_head *missing, bool *reached)
 {
     bool mended = false;

@@ -13,7 +13,8 @@
  * callback number n has returned when invoked >= n.
  *
  * INV-CB1: invoked <= enqueued.
- * INV-CB2: while a waiting segment is empty its cookie means nothing; both full: cookie[0] before cookie[1].
+ * INV-CB2: the cookie of an empty waiting segment is undefined; if no waiting segment is empty, cookie[0] is before
+ * cookie[1].
  */
 #ifndef RTRCU_CALLBACK_QUEUE_H
 #define RTRCU_CALLBACK_QUEUE_H
@@ -32,7 +33,7 @@ struct cb_queue {
     /* Written by the owner (and its signal handlers) at every enqueue; read by consumers. */
     struct rcu_head *tail;      /* atomic: exchanged by producers and consumer */
     struct rcu_head stub;       /* atomic: stub.next: oldest head of the inbox */
-    struct rcu_head *enqueuing; /* atomic while its owner lives: the head with an unfinished link, or NULL; for fork */
+    struct rcu_head *enqueuing; /* atomic while its owner exists: the head with an unfinished link, or NULL; for fork */
     uint64_t enqueued;          /* atomic: numbers assigned */
     uint64_t check_at;          /* atomic: number at which the owner checks the limits again */
 
@@ -54,7 +55,7 @@ struct cb_queue {
     uint64_t barrier_goal;    /* rcu_barrier() waits for this number; under the barrier lock */
 };
 
-/* In a claim: another thread has found it, and must be notified of its end. */
+/* Bit of a claim: another thread has found the claim, so the driver must be notified when the claim ends. */
 #define CB_CLAIM_WANTED UINT32_C(0x80000000)
 
 /* The thread that holds @claim. */
@@ -98,7 +99,7 @@ static inline uint64_t cbqueue_enqueued(const struct cb_queue *queue)
     return rtrcu_load_relaxed(&queue->enqueued);
 }
 
-/* Append @tail to @chain; the one link that this writes is finished immediately. */
+/* Append @tail to @chain; the link between them is complete on return. */
 void cbqueue_join(struct cb_chain *chain, struct cb_chain tail);
 
 /* Put @chain into the segment of @cookie. */
@@ -107,16 +108,16 @@ void cbqueue_wait(struct cb_queue *queue, struct cb_chain chain, uint64_t cookie
 /* Move the segments whose cookie @seq has reached to ready.  True if there were any. */
 bool cbqueue_advance(struct cb_queue *queue, uint64_t seq);
 
-/* In a fork's child, for the queue of a thread that does not exist: finish the link it left open.  False if a head
- * after the break cannot be found. */
+/* In a fork's child, for the queue of a thread that does not exist: complete the link that the thread left
+ * open.  False: a head after that link cannot be found. */
 bool cbqueue_repair(struct cb_queue *queue);
-/* As cbqueue_repair(), for a chain with several producers: it ends before an unfinished link. */
+/* As cbqueue_repair(), for a chain with several producers: the chain ends before an unfinished link. */
 void cbchain_repair(struct cb_chain *chain);
 
 /* Number of heads, in a chain without a missing link. */
 uint64_t cbchain_count(const struct cb_chain *chain);
-/* In a fork's child, for a queue with only an inbox: set its numbers to @invoked, one for each head of the inbox, and
- * @more.  Returns how many other numbers it had assigned. */
+/* In a fork's child, for a queue with only an inbox: set `enqueued` to @invoked, plus the number of heads in the inbox,
+ * plus @more.  Returns how many more numbers had been assigned. */
 uint64_t cbqueue_recount_after_fork(struct cb_queue *queue, uint64_t invoked, uint64_t more);
 
 static inline bool cbqueue_is_waiting(const struct cb_queue *queue)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Debug builds: detecting callbacks whose code was unloaded by dlclose() while they were queued.
+/* Debug builds: detection of callbacks whose code was unloaded by dlclose() while they were queued.
  *
- * call_rcu() records the object that contains the function.  Before the function runs, its code must still be in
- * memory.
- * Code generated at run time belongs to no object, and is only checked to be in memory.
+ * call_rcu() records the object that contains the function.  Before a function is called, its code must still be in
+ * memory.  Code generated at run time belongs to no object, and is only checked to be in memory.
  * tested by: test/api/unloaded.cc
  */
 #include <string.h>
@@ -12,7 +11,7 @@
 
 enum { OBJECT_EMPTY, OBJECT_BUSY, OBJECT_NOTED };
 
-/* The newest recorded object that contains @address; an older one there was unloaded.  NULL: none. */
+/* The newest recorded object that contains @address; an older object at that address was unloaded.  NULL: none. */
 static const struct callback_object *noted(const struct callback *cb, uintptr_t address)
 {
     for (size_t i = CALLBACK_OBJECTS; i-- > 0;) {
@@ -24,7 +23,8 @@ static const struct callback_object *noted(const struct callback *cb, uintptr_t 
     return NULL;
 }
 
-/* If the table is full, or a handler takes the same place, a report cannot name the object. */
+/* Does nothing if the object is recorded already.  If the table is full, or a handler takes the same place, a report
+ * cannot name the object. */
 void callback_code_note(struct callback *cb, rcu_callback_t func)
 {
     struct plat_object found;

@@ -13,7 +13,7 @@ void config_init(struct config *config)
     config->in_force = &config->first;
 }
 
-/* Copies are never freed, so many share one page. */
+/* A page of copies; copies are never freed. */
 #define PAGE_BYTES 4096
 #define PAGE_COPIES ((PAGE_BYTES - 2 * sizeof(void *)) / sizeof(struct rtrcu_config))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The settings in force: one immutable copy, read by every room that needs one; reading and checking of settings.
+/* The settings in force, which are one immutable copy; parsing and checking of settings.
  *
  * Knows: the public struct.  Must not know: any room that obeys a setting.
  * A change puts another copy into force.  Old copies are never freed, since another thread may still read one.

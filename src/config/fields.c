@@ -29,8 +29,8 @@ static const char *const krcud_whens[] = {"rt", "always", NULL};
 static const char *const membarriers[] = {"auto", "on", "off", NULL};
 static const char *const cpu_lists[] = {"process", "CPUs of this machine such as 0-3,7", NULL};
 
-/* The Rust crate's copy uses the stack size of Rust's own threads, since drops nest as deep as the values that they
- * drop. */
+/* The default of stack_kb.  The Rust crate's copy uses the stack size of Rust's own threads, since drops nest as deep
+ * as the values that they drop. */
 #ifndef RTRCU_STACK_KB
 #define RTRCU_STACK_KB 256
 #endif
@@ -120,7 +120,8 @@ static int64_t highest(const struct field *field)
     return count - 1;
 }
 
-/* A value is truncated in the message, so that the allowed values always fit. */
+/* Write into @why that @value is refused, and the values that are allowed.  @value is truncated, so that the allowed
+ * values always fit. */
 static int refuse(struct config_message *why, const char *value, const struct field *field)
 {
     size_t room = sizeof(why->text);
@@ -224,7 +225,7 @@ int config_set(struct rtrcu_config *config, const char *name, const char *text, 
     return take(config, field, text, why);
 }
 
-/* Names of settings are ASCII, whatever the program's locale does to letters. */
+/* The lower case of an ASCII letter, in every locale. */
 static char lower(char letter)
 {
     return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;

@@ -13,8 +13,8 @@
  *  BEGUN   gp_begin()    the caller has fenced heavily, and scans  SCANNED  the sequence is odd, node words are old
  *  SCANNED gp_scan()     gp_is_clear()                             IDLE     every node carries the sequence
  *
- * A carry upward names its sequence, so a late one of an old grace period changes nothing; if a preempted reporter has
- * not carried yet, the next gp_poll() carries in its place.
+ * A carry names its sequence, so a late carry of an old grace period changes nothing.  If a preempted reporter has not
+ * carried yet, the next gp_poll() carries in its place.
  *
  * INV-GP1: while idle, no node word has a mask bit.
  * INV-GP2: the sequence is odd from a begin to its end, but in the child of a handler that forks between them.
@@ -44,8 +44,8 @@ static inline enum gp_actions gp_action_wake(enum gp_kind kind)
 static_assert(GP_NORMAL == 0 && GP_EXPEDITED == 1, "the placement table numbers the kinds so");
 
 /* Durations are counted in buckets, four per octave: 0 to 3 ns have one each; bucket 4 * k + i, with i below 4 and k
- * above 0, begins at (4 + i) << (k - 1) ns and ends where the next one begins.  The last begins at half an hour and has
- * no end. */
+ * above 0, begins at (4 + i) << (k - 1) ns and ends where the next one begins.  The last bucket begins at half an hour
+ * and has no end. */
 #define GP_HISTOGRAM 160
 
 static inline uint32_t gp_histogram_bucket(int64_t ns)
@@ -71,8 +71,8 @@ struct gp_machine {
     uint32_t anonymous_phase; /* phase number at the first look */
     uint32_t idle_scans;      /* a thread outside in this many scans becomes a candidate for idle; 0 = do not count this
                             scan */
-    bool idle_possible;       /* some threads have been outside in that many scans */
-    bool idle_proposed;       /* there are candidates */
+    bool idle_possible;       /* some threads have been outside in idle_scans scans */
+    bool idle_proposed;       /* there are candidates for idle */
     int64_t began_ns;
     struct counter completed, busy, at_once;
     struct counter ns_sum;                     /* sum over ns_histogram */
@@ -113,8 +113,8 @@ bool gp_reached(const struct gp *gp, enum gp_kind kind, uint64_t cookie);
 bool gp_request(struct gp *gp, enum gp_kind kind, uint64_t cookie);
 /* Is a grace period requested that has not passed? */
 bool gp_is_needed(const struct gp *gp, enum gp_kind kind);
-/* Is a grace period requested that has not passed?  Then *@cookie is the latest requested one, or that of a full grace
- * period from now if that is earlier. */
+/* Is a grace period requested that has not passed?  *@cookie is the latest requested cookie, or the cookie of a full
+ * grace period from now if that is earlier. */
 bool gp_next_needed(const struct gp *gp, enum gp_kind kind, uint64_t *cookie);
 
 static inline uint64_t gp_seq(const struct gp *gp, enum gp_kind kind)
@@ -167,9 +167,10 @@ bool gp_scan(struct gp *gp, enum gp_kind kind);
 uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *actions);
 /* Are there no holdouts left?  An acquire: synchronizes with their reports. */
 bool gp_is_clear(const struct gp *gp, enum gp_kind kind);
-/* End the grace period.  It does not check that one is in progress: in a torn child (base/call.h) none is. */
+/* End the grace period.  Does not check that a grace period is in progress: in a torn child (base/call.h) there is
+ * none. */
 void gp_end(struct gp *gp, enum gp_kind kind, int64_t now);
-/* A set: where registered holdouts were last seen, on @cpu or elsewhere; an unknown place counts as elsewhere. */
+/* A set: the CPUs on which registered holdouts last ran, @cpu or others; an unknown CPU counts as elsewhere. */
 enum gp_holdouts_where { GP_HOLDOUTS_NOWHERE = 0, GP_HOLDOUTS_HERE = 1 << 0, GP_HOLDOUTS_ELSEWHERE = 1 << 1 };
 enum gp_holdouts_where gp_holdouts_where(struct gp *gp, enum gp_kind kind, uint32_t cpu);
 
@@ -178,15 +179,16 @@ enum gp_holdouts_where gp_holdouts_where(struct gp *gp, enum gp_kind kind, uint3
 /* Between begin and a heavy fence: make threads that were outside in the last @scans scans candidates for idle; the
  * scan that follows is counted.  @scans 0: propose none, and do not count that scan. */
 void gp_idle_propose(struct gp *gp, uint32_t scans);
-/* Between fence and scan: each candidate becomes idle or stays scanned.  @fenced: a fence took place.  It was the
- * kernel's unless readers use full fences by now, since no switch back to light fences can happen between the two. */
+/* Between fence and scan: each candidate becomes idle or stays scanned.  @fenced: a fence took place.  If readers use
+ * light fences now, that was a heavy fence, since no switch back to light fences can happen between fence and scan. */
 void gp_idle_settle(struct gp *gp, bool fenced);
 
 /* ---- reports: report.c; lock-free, any thread ---- */
 
-/* The reader of @record is outside, or was since the last request: clear its bits. */
+/* The reader of @record is outside, or has been since the last request: clear its bits. */
 enum gp_actions gp_report(struct gp *gp, const struct reader_record *record);
-/* A reader without a record leaves its section.  Returns wake-ups if it was the last one of its phase, or of all. */
+/* A reader without a record leaves its section.  Returns wake-ups if it was the last reader of @phase, or of both
+ * phases. */
 enum gp_actions gp_report_anonymous(struct gp *gp, enum reader_phase phase);
 /* Holdouts of @leaf, as bits of its slots. */
 uint32_t gp_holdouts(const struct gp *gp, enum gp_kind kind, const struct reader_leaf *leaf);
@@ -201,7 +203,7 @@ struct reader_leaf *gp_next_holdout_leaf(const struct gp *gp, enum gp_kind kind,
  * an object that was unlinked before. */
 bool gp_nobody_reads(const struct gp *gp);
 /* Must the next scan issue a heavy fence: is there a reader, besides the calling thread, whose sections are visible
- * only after one?  Called after the full fence of gp_begin(). */
+ * only after a heavy fence?  Called after the full fence of gp_begin(). */
 bool gp_needs_fence(struct gp *gp);
 
 /* ---- parked tasks: tasks.c; under the leaf lock ---- */
@@ -211,7 +213,7 @@ bool gp_needs_fence(struct gp *gp);
 struct reader_kinds gp_waits_for_thread(const struct gp *gp, const struct reader_record *record);
 /* Put @task, which parks on @record's thread, on the leaf's list. */
 void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task);
-/* Put @task after @older, which is on the list of @leaf and whose section it takes over. */
+/* Put @task after @older, which is on the list of @leaf and whose section @task takes over. */
 void gp_follow(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task);
 bool gp_promote_parked(struct gp *gp, struct reader_record *record);
 /* Move tasks that parked on @record's thread to the leaf's list, before the thread's bit is cleared, and in a scan.
@@ -220,7 +222,7 @@ static inline bool gp_promote(struct gp *gp, struct reader_record *record)
 {
     return parked_on_thread(record) == 0 || gp_promote_parked(gp, record); /* [O14] most threads have none */
 }
-/* @task, on the leaf's list, has ended its section. */
+/* Remove @task, which has ended its section, from the leaf's list; report if no task is waited for any more. */
 enum gp_actions gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task);
 
 /* Used only inside the room. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Making threads that do not read idle, so that grace periods cost by the number of threads that read and not of
- * threads
- * that exist.
+/* Making threads idle that do not read, so that the cost of a grace period grows with the threads that read, not with
+ * all threads.
  *
  * Only the normal machine does this, around a heavy fence, which proves that a thread is outside and will take its slow
  * path before it is inside again.  Without a fence, or with one that readers issue themselves, no thread becomes idle.
@@ -26,8 +25,9 @@ void gp_idle_propose(struct gp *gp, uint32_t scans)
     }
 }
 
-/* A thread with tasks on its own list does not become idle: once no thread of a leaf is scanned, a scan of the other
- * kind no longer promotes these tasks.  The list is read after the word [O14]. */
+/* Make each candidate of a leaf idle, or scanned again.  A thread with tasks on its own list does not become idle: once
+ * no thread of a leaf is scanned, a scan of the other kind no longer promotes these tasks.  The list is read after the
+ * word [O14]. */
 static void settle_idle_leaf(struct reader_leaf *leaf, bool heavy)
 {
     uint32_t asleep = 0;

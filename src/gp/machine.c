@@ -52,8 +52,8 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     trace3(gp_begin, gp, kind, seq);
 }
 
-/* The sequence is odd during the check, so a cookie taken meanwhile names a later grace period.  [O2], [O4] as in
- * gp_begin() and gp_end(). */
+/* Checks for readers while the sequence is odd, so a cookie taken meanwhile names a later grace period.  [O2], [O4] as
+ * in gp_begin() and gp_end(). */
 bool gp_try_immediate(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
@@ -76,14 +76,14 @@ bool gp_try_immediate(struct gp *gp, enum gp_kind kind)
     return passed;
 }
 
-/* Count a scan of the reader.  True if the reader may become idle before the next one. */
+/* Count a scan of the reader.  True if the reader may become idle before the next scan. */
 static bool may_become_idle(const struct gp_machine *machine, struct reader_record *record, bool inside)
 {
     return machine->idle_scans && reader_count_scan(record, inside, machine->idle_scans) &&
            !(reader_never_idle(reader_leaf_of(record)) & reader_bit(record));
 }
 
-/* The readers of a leaf that are inside, as bits; idle threads have none. */
+/* The readers of a leaf that are inside, as bits; idle threads are not read. */
 static uint32_t scan_leaf(struct gp_machine *machine, struct reader_leaf *leaf, uint32_t *quiescent_state_threads)
 {
     struct reader_record *record;
@@ -102,7 +102,8 @@ static uint32_t scan_leaf(struct gp_machine *machine, struct reader_leaf *leaf, 
     return inside;
 }
 
-/* Threads whose tasks are not all promoted yet: they count as inside until a poll has promoted the rest. */
+/* Promote the tasks of a leaf's threads.  Returns the threads, as bits, whose tasks are not all promoted yet: they
+ * count as inside until a poll has promoted the rest. */
 static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
 {
     struct reader_record *record;
@@ -118,7 +119,7 @@ static uint32_t promote_leaf(struct gp *gp, struct reader_leaf *leaf)
     return unfinished;
 }
 
-/* Publish the leaf's word, and request reports immediately from readers that can only report. */
+/* Scan a leaf, publish its word, and request reports from online quiescent-state threads. */
 static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf)
 {
     struct gp_stamp stamp = gp_stamp_of(rtrcu_load_relaxed(&gp->machine[kind].seq));
@@ -148,8 +149,8 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
         gp_carry(gp, kind, 0, reader_leaf_index(leaf), stamp);
 }
 
-/* An inner node gets a bit for each child that needs a scan, before the children are scanned; a child without holdouts
- * then carries. */
+/* Scan the leaves below a node.  The node gets a bit for each child that must be scanned, before the children are
+ * scanned; a child without holdouts then carries. */
 static void scan_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index)
 {
     const struct gp_machine *machine = &gp->machine[kind];
@@ -199,7 +200,7 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
 /* Value: the result of one poll of all holdouts. */
 struct poll {
     bool arm;
-    uint32_t requested;      /* readers requested for the first time */
+    uint32_t requested;      /* readers whose flag the poll has set */
     enum gp_actions actions; /* to be carried out for the other kind */
 };
 
@@ -234,8 +235,8 @@ static bool poll_leaf(struct gp *gp, enum gp_kind kind, struct reader_leaf *leaf
     return unfinished;
 }
 
-/* Descend only to nodes with bits; a reporter may have been preempted between clearing its bit and the carry, or
- * between two carries. */
+/* Poll the leaves below a node, along the nodes with bits.  A reporter may have been preempted between clearing its bit
+ * and the carry, or between two carries. */
 static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct poll *poll)
 {
     const struct gp_node *node = gp_node_at(gp, level, index);
@@ -256,7 +257,8 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
 /* Look again which phases of readers without a record are empty, or have been empty.  While a grace period waits for
  * one phase, new readers enter the other phase as soon as that phase is empty, so each phase empties in turn, with any
  * number of successive readers.
- * [O25] Looking half; the reader's half is reader_anonymous_enter(), that of another look is reader_anonymous_flip().
+ * [O25] Looking half; the reader's half is reader_anonymous_enter(), the half of a concurrent look is
+ * reader_anonymous_flip().
  *  - The reader's count first:  a look at the reader's phase after our fence finds the count;
  *  - A look first:  the reader, in whichever phase it is counted, loads pointers after that look and finds new ones.
  * A flip has read the counter of the next phase as empty.  The first flip after our first look may have read that
@@ -361,7 +363,8 @@ void gp_stats(const struct gp *gp, struct rtrcu_stats *stats)
     stats->exp_completed = counter_read(&gp->machine[GP_EXPEDITED].completed);
 }
 
-/* Undo the begin of the grace period in progress, if any.  Its cookie has not been reached, so it begins again. */
+/* Undo the begin of the grace period in progress, if any.  Its cookie has not been reached, so a later step begins it
+ * again. */
 static void begin_again(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];

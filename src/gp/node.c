@@ -5,9 +5,9 @@
  */
 #include "gp/node.h"
 
-/* INV-GP5: the bit of the thread whose tasks arrive is still set.  Other threads clear it under the leaf lock, after
- * they have promoted its tasks.  The owner clears it only when its record shows no parked tasks, which is after this
- * flag is set. */
+/* Sets the flag for parked tasks.  INV-GP5: the bit of the thread whose tasks arrive is still set.  Other threads clear
+ * it under the leaf lock, after they have promoted its tasks.  The owner clears it only when its record shows no parked
+ * tasks, which is after this flag is set. */
 void gp_node_park(struct gp_node *node, enum gp_kind kind)
 {
     uint64_t before = rtrcu_fetch_or(&node->word[kind], GP_NODE_PARKED);

@@ -23,12 +23,11 @@
  *  gp_node_unpark()  any thread: the end of the last task that is waited for
  *  gp_node_forget()  in a fork's child, where there are no holdouts
  *
- * A report and an unpark name the stamp: a late one, from an old grace period, changes nothing.  Both may be repeated,
- * and return whether the node is clear, no matter which thread cleared it.
+ * A report and an unpark name the stamp: a late call, from an old grace period, changes nothing.  Both calls may be
+ * repeated, and return whether the node is clear, no matter which thread cleared it.
  *
  * INV-GP4: a word begins a new grace period only while it has no bits.
- * INV-GP5: tasks are added to those waited for only at a leaf with holdouts, so that its report upward is still to
- * come.
+ * INV-GP5: the grace period starts to wait for more tasks only at a leaf with holdouts, which has not carried yet.
  */
 #ifndef RTRCU_GP_NODE_H
 #define RTRCU_GP_NODE_H

@@ -5,7 +5,7 @@
  */
 #include "gp/gp.h"
 
-/* The calling thread cannot be a holdout: it is outside, and has no tasks parked on its list. */
+/* Is the calling thread outside, with no tasks parked on its list, so that it cannot be a holdout? */
 static bool self_is_idle(void)
 {
     const struct reader_record *record = reader_self();

@@ -7,7 +7,8 @@
  */
 #include "gp/gp.h"
 
-/* Node @index of @level is clear: clear its bit in the nodes above.  Returns an action if the top became clear. */
+/* Node @index of @level is clear: clear its bit in its parent, and so on upward while the parent is clear.  Returns an
+ * action if the top became clear. */
 enum gp_actions gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct gp_stamp stamp)
 {
     uint32_t top = rtrcu_load_relaxed(&gp->machine[kind].top);

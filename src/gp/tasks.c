@@ -42,7 +42,7 @@ void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task)
     count_arrival(gp, waits);
 }
 
-/* If @older is waited for, the flags of the leaf's word are set already. */
+/* Sets no flag: if a grace period waits for @older, the flags of the leaf's word are set already. */
 void gp_follow(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task)
 {
     count_arrival(gp, parked_follow_on_leaf(leaf, older, task));
@@ -53,8 +53,8 @@ bool gp_promote_parked(struct gp *gp, struct reader_record *record)
     uint32_t moved;
     parked_lock_list(record);
     /* The thread's bit is read while its list is locked.  Before that, the thread may clear the bit while its list is
-     * empty, and then park a task there that no grace period waits for.  While the list is not empty, it leaves its bit
-     * set. */
+     * empty, and then park a task there that no grace period waits for.  While the list is not empty, the thread leaves
+     * its bit set. */
     struct reader_kinds waits = gp_waits_for_thread(gp, record);
     struct reader_kinds fresh = parked_promote(record, waits, &moved);
     parked_unlock_list(record);

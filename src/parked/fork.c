@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: the child may find lists half changed.  It keeps the tasks that are parked, and drops those that are mounted on
- * threads that it does not have.
+/* Repair of the lists of parked tasks in a fork's child, which may find them half changed.  The child keeps the parked
+ * tasks, and drops tasks mounted on threads that it does not have.
  *
  * The child has each other thread's stores up to some moment, and none after it.  At any moment a list is complete in
  * the forward direction (base/list.h).
  *  - the task was put on a list:  the list contains it, since its link was stored before;
- *  - it was not, or no longer:    it was not parked yet, its section was about to end, or it was being promoted: then
- *  it
- *                                 is `moving`, which is stored before it is taken off, and until it is on a list again.
+ *  - it was not, or no longer:    it was not parked yet, its section was about to end, or it was being promoted.  From
+ *                                 before a promotion unlinks it until it is on a list again, the task is `moving`.
  * Forbidden: a task was parked AND the child has it on no list.
  *
  * tested by: test/api/fork.cc
  */
 #include "parked/parked.h"
 
-/* Drop tasks that are mounted elsewhere and put the others on the leaf's list: the child's grace periods look at no
- * thread but the one that forked. */
+/* Drop @task if it is mounted on another thread, else put it on the leaf's list: of the threads' lists, the child's
+ * grace periods scan only that of the thread that forked. */
 static void list_after_fork(struct parked_leaf *part, struct rcu_task *task)
 {
     bool stays = task->mounted == 0 || task->mounted == rtrcu_self.mount_id;
@@ -30,8 +29,8 @@ static void list_after_fork(struct parked_leaf *part, struct rcu_task *task)
     list_insert_last(&part->tasks, &task->link);
 }
 
-/* The thread that was changing the list does not exist in the child: the forward links are complete, the backward ones
- * may not be. */
+/* Apply list_after_fork() to each task of a list.  A thread that does not exist in the child may have been changing the
+ * list: its forward links are complete, its backward links may not be. */
 static void list_all_after_fork(struct parked_leaf *part, struct rtrcu_link *head)
 {
     struct rtrcu_link *link = head->next, *next;
@@ -67,7 +66,7 @@ static void keep_leaf_after_fork(struct parked_leaf *part)
     }
 
     lock_reset(&part->counted.lock);
-    list_all_after_fork(part, &part->counted.tasks); /* the child counts none of them: the leaf's list stands for all */
+    list_all_after_fork(part, &part->counted.tasks); /* the child lists these tasks, and counts none */
 
     if (between && between->where == PARKED_NOWHERE) /* no list contains it */
         list_after_fork(part, between);

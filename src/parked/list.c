@@ -42,8 +42,8 @@ bool parked_any(struct reader_registry *registry)
     return false;
 }
 
-/* A promotion adds to the leaf's list before it removes from the thread's, so a task that is no longer on the thread's
- * list is seen on the leaf's afterwards. */
+/* Reads the counts of a leaf's threads before that of the leaf.  A promotion raises the leaf's count before it lowers
+ * the thread's, so no task is missed. */
 bool parked_anywhere(struct reader_registry *registry)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(registry, leaf));) {
@@ -62,8 +62,8 @@ static struct rcu_task *task_of(struct rtrcu_link *link)
     return container_of(link, struct rcu_task, link);
 }
 
-/* The bit stays set until a look finds the list empty, so that threads whose tasks come and go do not share its
- * line. */
+/* Set the thread's bit in `holders`.  The bit stays set until a scan finds the list empty, so that threads do not write
+ * the shared word each time a task parks. */
 static void hold(const struct reader_record *record)
 {
     uint32_t *holders = &parked_leaf(reader_leaf_of(record))->holders;
@@ -82,7 +82,7 @@ void parked_holds_nothing(struct reader_record *record)
     lock_release(&slot->lock);
 }
 
-/* Insert under the slot's lock. */
+/* Insert @task after @before in the list of @record's thread.  Under the slot's lock. */
 static void insert_on_thread(struct reader_record *record, struct rcu_task *task, struct rtrcu_link *before)
 {
     struct parked_slot *slot = parked_slot(record);
@@ -241,13 +241,13 @@ struct reader_kinds parked_promote(struct reader_record *record, struct reader_k
     while (!list_is_empty(&slot->tasks) && *moved < PARKED_PROMOTE_MAX) {
         struct rcu_task *task = task_of(slot->tasks.next);
 
-        /* A fork's child finds the task by this while it is on no list. */
+        /* While the task is on no list, a fork's child finds it by `moving`. */
         parked_leaf(leaf)->moving = task;
         rtrcu_fence_light();
         list_remove(&task->link);
 
-        /* The leaf before the record: an unlock that finds the record cleared waits for the leaf's lock, which boosts
-         * the promoter; it must not spin until the promoter runs again. */
+        /* Set the leaf before the record is cleared: an unlock that finds the record cleared waits for the leaf's lock,
+         * which boosts the promoter; it must not spin until the promoter runs again. */
         rtrcu_store_relaxed(&task->leaf, leaf);
         rtrcu_store_release(&task->record, NULL);
 
@@ -288,7 +288,8 @@ bool parked_begin(struct reader_leaf *leaf, unsigned int kind)
     return true;
 }
 
-/* The task's own field changes first: a fork's child knows the tasks that are on a list, and looks for no others. */
+/* Remove @task from its list.  `where` changes first: a fork's child must not find a task that is on no list while its
+ * `where` names a list. */
 static void take_off(struct rcu_task *task)
 {
     rtrcu_store_relaxed(&task->where, PARKED_NOWHERE);

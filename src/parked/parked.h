@@ -4,18 +4,17 @@
  * Knows: records and leaves, and which kinds of grace period wait.  Must not know: sequences, node words,
  * sections.
  *
- * A task is on the list of the thread where it parked, or on that thread's leaf list.  Promotion moves it to the
- * leaf's.
+ * A task is on the list of the thread where it parked, or on the list of that thread's leaf.  Promotion moves tasks
+ * from the former to the latter.
  *
- *  where          entered by                       leaves by                          guarded by
- *  NOWHERE        its outermost unlock, or exit    parking inside a section           the task's own thread
- *  ON_THREAD      parked_add_to_thread(), or       promotion, or its outermost unlock the slot's lock
- *                 after another's section
- *  ON_LEAF        parked_add_to_leaf(), or         its outermost unlock               the leaf lock
- *                 after another's section
- *  COUNTED        parking without a record         its outermost unlock               the lock of the counted tasks;
- *  for
- *                                                                                     fork, they have a list
+ *  where      entered by                                        leaves by                           guarded by
+ *  NOWHERE    its outermost unlock, or exit                     parking inside a section            its own thread
+ *  ON_THREAD  parked_add_to_thread(), parked_follow_on_thread() promotion, or its outermost unlock  the slot's lock
+ *  ON_LEAF    parked_add_to_leaf(), parked_follow_on_leaf(),    its outermost unlock                the leaf lock
+ *             promotion
+ *  COUNTED    parking without a record                          its outermost unlock                its list's lock
+ *
+ * Grace periods wait for a counted task by the counter of its phase; the list of counted tasks is for fork.
  *
  * The leaf's list is ordered: a grace period of a kind waits for the task at its boundary and for all after it, and for
  * no task before the boundary.  So a task's place determines which kinds wait for it: see parked_place().
@@ -30,7 +29,7 @@
 
 struct parked_slot {
     struct lock lock; /* guards the list of tasks that parked on the slot's thread, or of counted tasks */
-    uint32_t count;   /* atomic: number of tasks on it; written under its lock */
+    uint32_t count;   /* atomic: number of tasks on the list; written under the lock */
     struct rtrcu_link tasks;
 };
 
@@ -62,7 +61,7 @@ static inline struct parked_slot *parked_slot(const struct reader_record *record
 /* Fields that this room shows to other processes. */
 extern const struct inspect_table parked_inspect_table;
 
-/* Counted: in one of the two phases of readers without a record. */
+/* PARKED_COUNTED_: counted in that phase of readers without a record. */
 enum parked_where { PARKED_NOWHERE, PARKED_ON_THREAD, PARKED_ON_LEAF, PARKED_COUNTED_EVEN, PARKED_COUNTED_ODD };
 
 static inline bool parked_is_counted(uint32_t where)
@@ -82,7 +81,8 @@ enum parked_place {
     PARKED_AFTER_GP,  /* directly after the normal boundary */
 };
 
-/* The table of 16 rows: which kinds wait for tasks of the leaf, and which for the thread that parks. */
+/* The place of a task that parks, by a table of 16 rows.  @tasks: the kinds that wait for tasks of the leaf; @thread:
+ * those that wait for the thread that parks. */
 enum parked_place parked_place(struct reader_kinds tasks, struct reader_kinds thread);
 
 /* ---- lists: list.c ---- */
@@ -101,15 +101,16 @@ struct reader_kinds parked_follow_on_leaf(struct reader_leaf *leaf, struct rcu_t
 /* Lock the list of @record's slot.  Under the leaf lock. */
 void parked_lock_list(struct reader_record *record);
 void parked_unlock_list(struct reader_record *record);
-/* Move that locked list to its leaf's, at most PARKED_PROMOTE_MAX tasks, which bounds the time under the locks.  Under
- * the leaf lock.  Returns as parked_add_to_leaf().  The slot still counts the @moved tasks until parked_promoted(),
- * since its thread, which clears its bit without the lock, must not read 0 before the leaf's word shows that tasks are
- * waited for. */
+/* Move tasks from the locked list of @record's slot to the leaf's list; at most PARKED_PROMOTE_MAX, which bounds the
+ * time under the locks.  Under the leaf lock.  Returns as parked_add_to_leaf().  The slot still counts the @moved tasks
+ * until parked_promoted(), since its thread, which clears its bit without the lock, must not read 0 before the leaf's
+ * word shows that tasks are waited for. */
 struct reader_kinds parked_promote(struct reader_record *record, struct reader_kinds thread, uint32_t *moved);
 void parked_promoted(struct reader_record *record, uint32_t moved);
-/* A grace period of @kind begins and waits for every task of the leaf.  Under the leaf lock.  True if there are any. */
+/* Called when a grace period of @kind begins: it waits for every task on the leaf's list.  Under the leaf lock.  True
+ * if the list has tasks. */
 bool parked_begin(struct reader_leaf *leaf, unsigned int kind);
-/* Remove @task from its thread's list.  False: it is not, or no longer, on one. */
+/* Remove @task from the list of the thread where it parked.  False: @task is not, or no longer, on such a list. */
 bool parked_remove_from_thread(struct rcu_task *task);
 /* Make @task, which is on no list, a counted task of @phase; remove a counted task, and return where it was.  The
  * caller maintains the counters. */
@@ -117,7 +118,8 @@ void parked_add_counted(struct reader_registry *registry, struct rcu_task *task,
 uint32_t parked_remove_counted(struct reader_registry *registry, struct rcu_task *task);
 /* Remove @task from its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
 struct reader_kinds parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu_task *task);
-/* The first task that a grace period of @kind waits for, and the one after @task; NULL = none.  Under the leaf lock. */
+/* The first task that a grace period of @kind waits for, and the task after @task; NULL = none.  Under the leaf
+ * lock. */
 struct rcu_task *parked_first_waited_for(struct reader_leaf *leaf, unsigned int kind);
 struct rcu_task *parked_next(struct reader_leaf *leaf, struct rcu_task *task);
 /* Number of tasks on the list of @record's thread, and of a leaf. */
@@ -131,8 +133,8 @@ static inline uint32_t parked_holders(const struct reader_leaf *leaf)
 {
     return rtrcu_load_acquire(&parked_leaf(leaf)->holders); /* [O14] */
 }
-/* A scan has found the list of @record's thread empty; if it still is, later scans can skip it until a task parks
- * there. Under the leaf lock. */
+/* Called after a scan has found the list of @record's thread empty: if it is still empty, later scans skip it until a
+ * task parks there.  Under the leaf lock. */
 void parked_holds_nothing(struct reader_record *record);
 /* May a parked task hold an object that the calling thread is about to free, given that no other thread can be a
  * reader?  A thread that has exited promoted its tasks before it was removed from the count. */

@@ -2,8 +2,8 @@
 /* The placement table: at which place of the leaf's list a task is inserted.
  *
  * A grace period waits for its boundary and everything after it, so one list serves two kinds at the price of some
- * imprecision: where no place suits both, a normal grace period waits for a task needlessly rather than an expedited
- * one.  The imprecision is bounded: at most the grace period in progress waits for such a task.
+ * imprecision: where no place suits both kinds, a normal grace period waits for a task needlessly rather than an
+ * expedited one.  The imprecision is bounded: at most the grace period in progress waits for such a task.
  * tested by: test/unit/parked/parked.cc
  */
 #include "parked/parked.h"

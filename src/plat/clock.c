@@ -15,8 +15,8 @@ int64_t plat_clock_now(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* The id of a thread's CPU clock: the inverted thread id, shifted by three bits, which mean "of one thread" and "CPU
- * time". */
+/* Reads the thread's CPU clock.  The clock's id is the inverted thread id, shifted by three bits that mean "of one
+ * thread" and "CPU time". */
 int64_t plat_clock_of_thread(struct plat_tid thread)
 {
     struct timespec used;

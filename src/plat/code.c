@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Addresses of code: the object that contains one, and its name.
+/* Lookup of code addresses: the loaded object that contains an address, and the object's name.
  *
  * plat_code() is used in messages, so it takes no lock and allocates nothing: the loader's own index of objects needs
- * no
- * lock (glibc 2.35), and the program's headers are in memory.
+ * no lock (glibc 2.35), and the program's headers are in memory.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -25,8 +24,8 @@ static void fill(struct plat_object *object, const char *file, uintptr_t base, u
     snprintf(object->file, sizeof(object->file), "%s", file && file[0] ? file : "the program");
 }
 
-/* Without the loader's index, only the program itself can be found.  Its headers begin 64 bytes after its first byte,
- * in every program that a linker creates. */
+/* Find the program itself, the only object that can be found without the loader's index.  Its program headers begin 64
+ * bytes after its first byte, in every program that a linker creates. */
 static bool find_in_program(uintptr_t address, struct plat_object *object)
 {
     const ElfW(Phdr) *segment = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -84,7 +83,7 @@ void plat_symbol(uintptr_t address, char *text, size_t size)
         (void)plat_code(address, text, size);
 }
 
-/* FUTEX_WAIT reads the word, and fails with EFAULT if it cannot.  With a timeout of 0 it does not sleep. */
+/* Calls FUTEX_WAIT, which fails with EFAULT if it cannot read the word.  With a timeout of 0 it does not sleep. */
 int plat_try_read(uintptr_t address)
 {
     struct timespec at_once = {0};

@@ -69,8 +69,8 @@ int plat_copies(void)
     return count;
 }
 
-/* A static program has no plugins, and may lack dlsym().  dlopen() is not named here, since every static program would
- * then be linked with a warning about it. */
+/* Keep the object @name loaded.  A static program has no such object, and may lack dlsym().  A direct call of dlopen()
+ * would make the linker warn about every static program. */
 #pragma weak dlsym
 
 static void keep_named(const char *name)

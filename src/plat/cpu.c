@@ -14,7 +14,8 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-/* The kernel keeps the number up to date in the thread's own memory, if the C library has registered that. */
+/* Reads the number from the thread's own memory, where the kernel keeps it up to date if the C library has registered
+ * that memory; else calls getcpu(). */
 int plat_cpu_current(void)
 {
     const uint32_t *address = plat_cpu_address();
@@ -27,7 +28,7 @@ int plat_cpu_current(void)
     return (int)cpu;
 }
 
-/* 0: the C library did not register restartable sequences. */
+/* The C library's variable: size of the registered memory of restartable sequences, 0 = not registered. */
 extern const unsigned int rtrcu_rseq_size __asm__("__rseq_size") __attribute__((weak));
 
 const uint32_t *plat_cpu_address(void)
@@ -45,8 +46,8 @@ int plat_cpu_bind(int cpu)
     return (int)plat_syscall(SYS_sched_setaffinity, 0, sizeof(one), (long)&one, 0, 0, 0);
 }
 
-/* Parse the number at *text, and advance *text; a number that is too high becomes PLAT_CPU_MAX.  False: there is
- * none. */
+/* Parse the number at *text, and advance *text; a number that is too high becomes PLAT_CPU_MAX.  False: no digit is at
+ * *text. */
 static bool parse_number(const char **text, uint32_t *number)
 {
     const char *at = *text;
@@ -60,7 +61,7 @@ static bool parse_number(const char **text, uint32_t *number)
     return any;
 }
 
-/* Parse "3" or "3-5" at *text, and advance *text.  False: neither. */
+/* Parse "3" or "3-5" at *text, and advance *text.  False: no valid range is at *text. */
 static bool parse_range(const char **text, uint32_t *first, uint32_t *last)
 {
     if (!parse_number(text, first))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Event descriptors: numbers that become readable when something has happened, and duplicates of them.
+/* Event descriptors: eventfds that the library makes readable, and duplicates of them.
  *
  * tested by: test/api/ready.cc
  */
@@ -10,7 +10,7 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-/* With @high a duplicate has a number from here on: programs seldom use these, and the usual limit is 1,024. */
+/* Lowest number of a duplicate with @high: programs seldom use numbers from here on, and the usual limit is 1,024. */
 #define PRIVATE_FROM 768
 
 int plat_event_make(void)

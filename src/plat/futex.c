@@ -55,8 +55,8 @@ static int lock_pi(uint32_t *word, int operation, clockid_t clock, int64_t timeo
     return (int)plat_syscall(SYS_futex, (long)word, operation | FUTEX_PRIVATE_FLAG, 0, (long)&until, 0, 0);
 }
 
-/* The timeout is an absolute time.  FUTEX_LOCK_PI measures it by the clock that an administrator may set; kernels
- * before 5.14 offer no other. */
+/* Converts the timeout to an absolute time, of CLOCK_MONOTONIC where the kernel accepts that.  FUTEX_LOCK_PI, the only
+ * operation before Linux 5.14, uses the clock that an administrator may set. */
 int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns)
 {
     int64_t slice_ns = timeout_ns == PLAT_FOREVER ? LOOK_AGAIN_NS : timeout_ns;

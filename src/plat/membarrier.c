@@ -76,8 +76,8 @@ static int affinity_of_process(cpu_set_t *all)
     return error;
 }
 
-/* Once this thread runs on a CPU, the thread that ran there was switched out, which is a full fence of that thread; a
- * thread that migrated between two visits was switched out too. */
+/* Move the calling thread to each CPU of @wanted.  Once it runs on a CPU, the thread that ran there was switched out,
+ * which is a full fence of that thread; a thread that migrated between two visits was switched out too. */
 static int visit_each(const cpu_set_t *wanted, uint32_t *next)
 {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {

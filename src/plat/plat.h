@@ -40,12 +40,13 @@ int plat_fence_by_visit(uint32_t *next);
 /* Sleep while *word == expected, at most @timeout_ns.  0: woken; or -EAGAIN, -ETIMEDOUT, -EINTR. */
 int plat_futex_wait(uint32_t *word, uint32_t expected, int64_t timeout_ns);
 int plat_futex_wake(uint32_t *word, int count);
-/* As above, for a word that program code wakes by a futex call that is not marked private to the process. */
+/* plat_futex_wait() and plat_futex_wake() for a word that program code wakes by a futex call not marked private to the
+ * process. */
 int plat_futex_wait_shared(uint32_t *word, uint32_t expected, int64_t timeout_ns);
 int plat_futex_wake_shared(uint32_t *word, int count);
 /* Lock and unlock a priority-inheriting futex, whose word contains the owner's thread id and the kernel's bits.
- * -EAGAIN, also with PLAT_FOREVER: the caller reads the word and tries again, since an owner whose hand-over the kernel
- * refused clears the word without waking a waiter. */
+ * -EAGAIN, also with PLAT_FOREVER: the caller must read the word and try again.  An owner whose hand-over the kernel
+ * refuses clears the word and wakes no waiter. */
 int plat_futex_lock_pi(uint32_t *word, int64_t timeout_ns);
 int plat_futex_unlock_pi(uint32_t *word);
 
@@ -57,7 +58,7 @@ int plat_event_make(void);
 /* Duplicate an event descriptor; an execve() closes the duplicate too.  @high: choose a number that programs seldom
  * use, if one is free.  Returns the number, or -errno. */
 int plat_event_duplicate(int number, bool high);
-/* Make it readable, which wakes each thread that polls it; make it unreadable; close it. */
+/* Make an event descriptor readable, which wakes each thread that polls it; make it unreadable; close it. */
 void plat_event_set(int number);
 void plat_event_clear(int number);
 void plat_event_close(int number);
@@ -147,7 +148,7 @@ static inline void plat_thread_attr_set_stack(struct plat_thread_attr *attr, siz
         attr->stack_bytes += (bytes - PLAT_STACK_BYTES) * PLAT_STACK_FACTOR;
 }
 
-/* A thread of the library; the struct lives as long as the thread. */
+/* A thread of the library; the struct must exist until the thread has exited. */
 struct plat_thread {
     char name[16];
     void *(*body)(void *);
@@ -180,12 +181,12 @@ static inline void plat_thread_prepare_joinable(struct plat_thread *thread)
 {
     thread->joinable = true;
 }
-/* Its pthread_t.  Valid once plat_thread_tid() is not 0. */
+/* The thread's pthread_t; valid once plat_thread_tid() is not 0. */
 static inline unsigned long plat_thread_handle(const struct plat_thread *thread)
 {
     return thread->pthread;
 }
-/* Its id, 0 = not yet running; plat_thread_renumber() sets the id in a fork's child. */
+/* The thread's id, 0 = not yet running; plat_thread_renumber() sets the id in a fork's child. */
 static inline struct plat_tid plat_thread_tid(const struct plat_thread *thread)
 {
     return (struct plat_tid){rtrcu_load_acquire(&thread->thread_id)};
@@ -200,7 +201,7 @@ static inline void plat_thread_renumber(struct plat_thread *thread, struct plat_
  * creator's; if it refuses to set any policy, the thread has its creator's.  Returns 0; -errno: no thread can be
  * created now. */
 int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *attr);
-/* Wait for the end of a joinable thread.  It must have begun: plat_thread_tid() is not 0. */
+/* Wait until a joinable thread has exited.  The thread must have started: plat_thread_tid() is not 0. */
 void plat_thread_join(struct plat_thread *thread);
 struct plat_tid plat_thread_id(void); /* from the kernel, or from the C library if that is refused */
 struct plat_tid plat_main_thread(void);
@@ -223,9 +224,10 @@ void plat_thread_snapshot(struct plat_tid thread, struct plat_thread_snapshot *l
 
 /* Set the calling thread's policy: SCHED_FIFO at @priority, or SCHED_OTHER with @nice if @priority is 0. */
 int plat_sched_set(int priority, int nice);
-/* Set the calling thread's nice value; under SCHED_FIFO it has an effect once the thread is an ordinary one. */
+/* Set the calling thread's nice value; under SCHED_FIFO the value takes effect when the thread returns to
+ * SCHED_OTHER. */
 int plat_sched_set_nice(int nice);
-/* If the calling thread is under SCHED_FIFO, make the threads and processes that it creates ordinary ones. */
+/* If the calling thread is under SCHED_FIFO, let the threads and processes that it creates start under SCHED_OTHER. */
 void plat_sched_keep_class(void);
 /* Set SCHED_FIFO at @priority, or SCHED_OTHER if that is 0, for another thread of the process. */
 int plat_sched_lift(struct plat_tid thread, int priority);
@@ -252,11 +254,11 @@ int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(v
 /* Create a key whose @destructor runs at the exit of each thread that armed the key, after the destructors of lower
  * keys.  -errno: no key is left, and @key is one that no thread can arm. */
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *));
-/* Set the calling thread's value of @key, which may allocate: not in a handler.  From then on the thread can arm @key
- * in a handler too. */
+/* Set the calling thread's value of @key.  May allocate memory, so a signal handler must not call it.  Afterwards the
+ * thread can arm @key in a handler too. */
 int plat_thread_exit_reserve(unsigned int key, void *value);
-/* Set the calling thread's value of @key, so that the destructor runs at its exit.  Async-signal-safe.  -EAGAIN: it
- * would have to allocate, and plat_thread_exit_reserve() must be called first. */
+/* Set the calling thread's value of @key, so that the destructor runs at its exit.  Async-signal-safe.  -EAGAIN: this
+ * would allocate memory; plat_thread_exit_reserve() must be called first. */
 int plat_thread_exit_arm(unsigned int key, void *value);
 /* Can every thread arm @key without reserving it first? */
 bool plat_thread_exit_is_reserved(unsigned int key);
@@ -265,9 +267,9 @@ void *plat_thread_own(unsigned int key);
 
 /* ---- memory: mem.c ---- */
 
-/* Zeroed pages.  NULL when the kernel has none left. */
+/* Allocate zeroed pages.  NULL: the kernel has none left. */
 void *plat_mem_pages(size_t bytes);
-/* Return them to the kernel. */
+/* Return pages of plat_mem_pages() to the kernel. */
 void plat_mem_release(void *pages, size_t bytes);
 
 /* ---- random numbers: random.c ---- */
@@ -303,9 +305,10 @@ int plat_try_read(uintptr_t address);
 
 /* ---- messages: print.c, stack.c ---- */
 
-/* Format and write to standard error in one call, at most 1,023 bytes.  Never waits: if standard error has no room now
- * (a full pipe, a stopped terminal) the message is lost.  This relies on poll(): another writer may take the room in
- * between.  No signal of the write reaches the program: SIGPIPE, SIGXFSZ, SIGTTOU. */
+/* Format and write to standard error in one call, at most 1,023 bytes.  If standard error has no room now (a full pipe,
+ * a stopped terminal), the message is lost.  The call waits only if another writer fills that room first, or if a
+ * terminal has room for a part of the message alone.  The program does not receive the signals that a write may raise:
+ * SIGPIPE, SIGXFSZ, SIGTTOU. */
 void plat_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Print the caller's stack, one line per frame, as plat_print() does, as far as frame pointers lead.
  * Async-signal-safe. */
@@ -317,7 +320,7 @@ void plat_die(const char *format, ...) __attribute__((format(printf, 1, 2), nore
 
 /* Prevent the object that contains this code from being unloaded: its threads, exit hooks and fork handlers persist. */
 void plat_stay_loaded(void);
-/* Number of objects in this process with the library's ELF note.  More than one: more than one domain. */
+/* Number of objects in this process with the library's ELF note; each such object has a native domain of its own. */
 int plat_copies(void);
 
 #endif

@@ -17,8 +17,8 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-/* Does standard error have room, and a reader?  Files have both.  A terminal has room while one byte fits, so a message
- * that fills a buffer that is not read waits there. */
+/* Does standard error have room, and a reader?  Files have both.  A terminal has room while one byte fits, so a longer
+ * message may wait until the terminal's buffer has been read. */
 static bool has_room(void)
 {
     struct pollfd error = {.fd = 2, .events = POLLOUT};
@@ -50,8 +50,8 @@ static bool quiet_begin(struct quiet *quiet)
     return true;
 }
 
-/* @written: the result of the write.  A signal that was pending before stays pending: a second one would be merged with
- * it. */
+/* Remove the signal that the write has raised, and restore the mask.  @written: the result of the write.  A signal that
+ * was pending before stays pending: a second instance would be merged with it. */
 static void quiet_end(const struct quiet *quiet, long written)
 {
     int sent = written == -EPIPE ? SIGPIPE : written == -EFBIG ? SIGXFSZ : 0;
@@ -65,7 +65,7 @@ static void quiet_end(const struct quiet *quiet, long written)
     plat_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&quiet->blocked, 0, 8, 0, 0);
 }
 
-/* The number of bytes written, or -errno. */
+/* Write to standard error with the three signals blocked.  Returns the number of bytes written, or -errno. */
 static long write_quietly(const char *text, size_t length)
 {
     struct quiet quiet;

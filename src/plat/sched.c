@@ -13,8 +13,8 @@
 #define SCHED_DEADLINE 6
 #endif
 
-/* Threads and processes that a callback starts are ordinary ones.  Without privileges the flag cannot be cleared, so it
- * is kept at SCHED_OTHER too. */
+/* Set SCHED_FIFO at @priority, or SCHED_OTHER if that is 0, with SCHED_RESET_ON_FORK: threads and processes that a
+ * callback starts run under SCHED_OTHER.  SCHED_OTHER has the flag too, since clearing it needs privileges. */
 static int set_class(struct plat_tid thread, int priority)
 {
     struct sched_param parameter = {.sched_priority = priority};
@@ -48,8 +48,8 @@ int32_t plat_sched_nice(struct plat_tid thread)
         return policy == SCHED_IDLE ? INT32_MAX : INT32_MIN;
 
     long nice =
-        plat_syscall(SYS_getpriority, PRIO_PROCESS, (long)thread.number, 0, 0, 0, 0); /* the kernel returns 20 minus
-                                                                                         the nice value */
+        /* The kernel returns 20 minus the nice value. */
+        plat_syscall(SYS_getpriority, PRIO_PROCESS, (long)thread.number, 0, 0, 0, 0);
     return nice > 0 ? 20 - (int32_t)nice : 0;
 }
 

@@ -3,8 +3,8 @@
  *
  * The walk follows frame pointers, since an unwinder may allocate memory and take locks, and a message may be written
  * in a signal handler that interrupted malloc().  The library is compiled with frame pointers, so the walk always
- * reaches the program's call.  It continues as long as each frame is proven to be one: code without frame pointers
- * keeps other values in the register.
+ * reaches the program's call.  It ends at the first frame that is not proven valid: code without frame pointers keeps
+ * other values in the register.
  */
 #include <pthread.h>
 
@@ -24,7 +24,7 @@ struct frame {
 
 #if defined(__x86_64__)
 
-/* A return address follows a call: with a distance of 32 bits, or through a register or memory. */
+/* Does a call instruction end at @address?  Its target is a distance of 32 bits, or is in a register or in memory. */
 static bool follows_call(uintptr_t address)
 {
     static const int indirect[] = {2, 3, 4, 6, 7};
@@ -50,7 +50,8 @@ static bool follows_call(uintptr_t address)
     return address % 4 == 0;
 }
 
-/* Strip the signature that a processor may have put into it: the instruction is a no-op on others. */
+/* The frame's return address, without the signature that a processor may have put into it.  The instruction is a no-op
+ * on other processors. */
 static uintptr_t return_address(const struct frame *frame)
 {
     register uintptr_t address __asm__("x30") = frame->returns_to;
@@ -60,8 +61,8 @@ static uintptr_t return_address(const struct frame *frame)
 
 #endif
 
-/* Is the caller's frame valid?  It must be above, near, and on the same stack: the C library keeps the thread's own
- * data at the top of the stack, and the kernel confirms that the words are in memory. */
+/* Is the caller's frame valid?  It must be above this frame, near it, and on the same stack, at whose top the C library
+ * keeps the thread's own data.  The kernel confirms that the caller's frame can be read. */
 static bool caller_is_frame(const struct frame *frame)
 {
     uintptr_t at = (uintptr_t)frame, caller = (uintptr_t)frame->caller, top = (uintptr_t)pthread_self();
@@ -72,7 +73,7 @@ static bool caller_is_frame(const struct frame *frame)
     return plat_try_read(caller) == 0;
 }
 
-/* Print the address within the call, with which a debugger finds the line.  False: the walk ends here. */
+/* Print an address within the call, which lets a debugger find the line.  False: the walk ends here. */
 static bool say_frame(const struct frame *frame)
 {
     char text[256];
@@ -94,7 +95,7 @@ void plat_print_stack(void)
 
 #else
 
-/* No walk: other processors lay out frames in other ways. */
+/* Prints nothing: other processors lay out frames in other ways. */
 void plat_print_stack(void)
 {
 }

@@ -12,7 +12,7 @@
 
 #include <rtrcu/detail/reader.h>
 
-/* Count a system call of the calling thread: one that plat_syscall() makes, or the C library for it. */
+/* Count a system call of the calling thread, made by plat_syscall() or by a function of the C library. */
 static inline void plat_count_call(void)
 {
     rtrcu_self.system_calls++;
@@ -52,7 +52,7 @@ static inline long plat_syscall(long number, long a, long b, long c, long d, lon
 
 #else
 
-/* The C library's own, which takes the arguments wherever this processor's kernel expects them. */
+/* For other processors: syscall() of the C library, which passes the arguments as the kernel expects them. */
 static inline long plat_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     plat_count_call();

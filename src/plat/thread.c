@@ -20,12 +20,12 @@
 #include "plat/plat.h"
 #include "plat/syscall.h"
 
-/* A stack refused as too small is doubled up to this size. */
+/* Largest stack that plat_thread_create() tries: it doubles a stack that is refused as too small. */
 #define STACK_MOST_BYTES ((size_t)64 * 1024 * 1024)
 
-/* All signals except those that an instruction or a system call of the thread itself raises: a program's crash handler
- * must see them, a sandbox's handler answers for a call that it traps, and the kernel ends a process whose thread
- * blocks them. */
+/* Fill @set with all signals except those that an instruction or a system call of the thread itself raises.  A crash
+ * handler and a sandbox's handler of system calls must receive these, and the kernel ends a process whose thread blocks
+ * them. */
 static void all_foreign(sigset_t *set)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -70,7 +70,8 @@ void plat_cancel_restore(int saved)
     pthread_setcancelstate(saved, NULL);
 }
 
-/* The C library takes thread-local memory from the stack, except that of objects loaded later. */
+/* Add the size of an object's thread-local memory to @bytes: the C library takes this memory from the stack, except for
+ * objects loaded later. */
 static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
 {
     (void)size;
@@ -98,7 +99,8 @@ void plat_thread_attr_init(struct plat_thread_attr *attr)
     attr->stack_bytes = (attr->stack_bytes + 0xffff) & ~(size_t)0xffff;
 }
 
-/* In a library thread too, abort() reaches the program's handler. */
+/* Set the signal mask of a new thread: all signals blocked, except those that its own instructions raise, and SIGABRT,
+ * so that abort() reaches the program's handler. */
 static void set_signals(void)
 {
     sigset_t set;
@@ -121,8 +123,8 @@ static void *begin(void *argument)
     return thread->body(thread->argument);
 }
 
-/* Policy and CPUs are set before the thread first runs.  If it began with those of its creator, a creator that never
- * leaves its CPU at a real-time priority would keep it from ever setting its own. */
+/* Set the policy in the attributes, so that the thread has it from its start.  If the thread had to set its own policy,
+ * a creator that never leaves its CPU at a real-time priority could keep it from running at all. */
 static void set_policy(pthread_attr_t *attributes, int priority)
 {
     struct sched_param parameter = {.sched_priority = priority};
@@ -151,7 +153,8 @@ static int create_on(const struct plat_cpus *cpus, pthread_attr_t *attributes, s
 
 #else
 
-/* Without an attribute for CPUs, the creator moves to @cpus meanwhile, and the new thread inherits them. */
+/* Create a thread on @cpus without an attribute for CPUs: the creator moves to @cpus meanwhile, and the new thread
+ * inherits them. */
 static int create_on(const struct plat_cpus *cpus, pthread_attr_t *attributes, struct plat_thread *thread)
 {
     pthread_t handle;
@@ -197,8 +200,8 @@ static bool is_refused(int error)
     return error == EAGAIN || error == ENOMEM;
 }
 
-/* Priority, CPUs and policy are each dropped if the system refuses them: the process may have lost these CPUs, and a
- * sandbox may return any error.  The creator's attributes are the last resort. */
+/* Create a thread, without those of priority, CPUs and policy that the system refuses: the process may have lost these
+ * CPUs, and a sandbox may return any error.  The last attempt inherits all of them from the creator. */
 static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *cpus, size_t stack_bytes)
 {
     const struct place places[] = {
@@ -216,8 +219,8 @@ static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *
     return error;
 }
 
-/* After EINVAL the stack may be too small: the C library reserves more in each stack than is known here, such as room
- * for the thread-local memory of objects loaded later. */
+/* After EINVAL, tries a larger stack: the C library may reserve more of each stack than is known here, such as room for
+ * the thread-local memory of objects loaded later. */
 int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *attr)
 {
     int saved = errno;
@@ -248,14 +251,15 @@ static long noted_number(void)
     return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? ~((long)clock >> 3) : 0;
 }
 
-/* A sandbox may refuse the system call; locks and claims still need a number. */
+/* Uses the number that the C library knows if a sandbox refuses the system call: locks and claims need a number in any
+ * case. */
 struct plat_tid plat_thread_id(void)
 {
     long number = plat_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
     return (struct plat_tid){(uint32_t)(number > 0 ? number : noted_number())};
 }
 
-/* The main thread's id is that of the process. */
+/* Returns the process id, which is also the main thread's id. */
 struct plat_tid plat_main_thread(void)
 {
     return (struct plat_tid){(uint32_t)plat_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0)};
@@ -313,7 +317,8 @@ void plat_thread_snapshot(struct plat_tid thread, struct plat_thread_snapshot *l
     look->address = last ? (uintptr_t)strtoull(last + 1, NULL, 16) : 0;
 }
 
-/* See proc(5): the state follows the name, and the number of threads is 17 fields further. */
+/* Parses /proc/self/task/PID/stat.  See proc(5): the state follows the name, and the number of threads is 17 fields
+ * further. */
 int plat_threads_left(void)
 {
     char text[512];
@@ -337,9 +342,8 @@ int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(v
  * time. */
 #define KEYS_IN_THREAD 32
 
-/* The C library calls destructors in the order of the keys' numbers, in up to four rounds.  This takes the highest free
- * key whose value is stored in the thread: in each round, the last round too, its destructor runs after those of lower
- * keys. */
+/* Takes the highest free key whose value is stored in the thread.  The C library calls destructors in the order of the
+ * keys' numbers, in up to four rounds, so in each round this key's destructor runs after those of lower keys. */
 int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
 {
     unsigned int lower[KEYS_IN_THREAD], count = 0, made = 0;

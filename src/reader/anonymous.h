@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Readers without a record: how many are inside, counted in two phases, of which one drains. */
+/* Readers without a record: counters of those inside a section, in two phases, of which one drains. */
 #ifndef RTRCU_READER_ANONYMOUS_H
 #define RTRCU_READER_ANONYMOUS_H
 
 #include "reader/self.h"
 
-/* How many are inside a section, including tasks. */
+/* Number of readers without a record that are inside a section, including tasks. */
 static inline uint32_t reader_anonymous(const struct reader_registry *registry)
 {
     return rtrcu_load_acquire(&registry->anonymous);
 }
 
-/* The phases with a reader inside, as bits. */
+/* The phases in which a reader without a record is inside, as bits. */
 static inline uint32_t reader_anonymous_phases(const struct reader_registry *registry)
 {
     uint32_t groups = 0;
@@ -40,7 +40,7 @@ static inline void reader_anonymous_enter(struct reader_registry *registry, enum
     rtrcu_fetch_add(&registry->anonymous_in[phase], 1); /* [O25] */
 }
 
-/* Returns true if it was the last one of its phase, or of all. */
+/* Uncount a reader that leaves its section.  True if it was the last reader of @phase, or of both phases. */
 static inline bool reader_anonymous_leave(struct reader_registry *registry, enum reader_phase phase)
 {
     bool last = rtrcu_fetch_add(&registry->anonymous_in[phase], (uint32_t)-1) == 1;

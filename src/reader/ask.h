@@ -8,15 +8,15 @@
 
 /* ---- the flag: word.c ---- */
 
-/* Nesting and discipline from the owner's word, 0 = outside.  Under the leaf lock, registered. */
+/* Sections and discipline from the owner's word, 0 = outside.  Under the leaf lock; the owner is registered. */
 uint32_t reader_inside(const struct reader_record *record);
-/* Make the owner take its slow path.  True if the flag was clear.  Under the leaf lock, registered. */
+/* Make the owner take its slow path.  True if the flag was clear.  Under the leaf lock; the owner is registered. */
 bool reader_arm(struct reader_record *record);
-/* The owner clears its flag, before it reads the requests; a full fence.  Inside a slow path that is counted (INV-RD2).
- * In full-fence mode, and while the thread is asleep in the library, the flag stays set. */
+/* Clear the calling thread's flag, before it reads the requests; a full fence.  Called inside a counted slow path
+ * (INV-RD2). In full-fence mode, and while the thread is asleep in the library, the flag stays set. */
 void reader_disarm(struct reader_registry *registry);
-/* Set the calling thread's own flag, so that it takes its slow path again.  A thread without a record takes it in any
- * case. */
+/* Set the calling thread's own flag, so that it takes its slow path again.  A thread without a record takes its slow
+ * path in any case. */
 void reader_arm_self(void);
 
 /* ---- idle threads: idle.c ---- */
@@ -40,11 +40,11 @@ static inline uint32_t reader_idle_candidates(const struct reader_leaf *leaf)
 {
     return reader_scanned_candidates(&leaf->scanned);
 }
-/* After that fence: is the owner outside, and will its next section or quiescent state begin with reader_idle_exit()?
- * Under the leaf lock. */
+/* After the fence that follows reader_idle_propose(): is the owner outside, and will its next section or quiescent
+ * state begin with reader_idle_exit()? Under the leaf lock. */
 bool reader_idle_confirmed(const struct reader_record *record);
-/* Of the candidates, those in @asleep are idle from now on, unless they have left the state meanwhile.  Under the leaf
- * lock. */
+/* Of the candidates, those in @asleep are idle from now on, unless they have called reader_idle_exit()
+ * meanwhile.  Under the leaf lock. */
 static inline void reader_idle_settle(struct reader_leaf *leaf, uint32_t asleep)
 {
     reader_scanned_settle(&leaf->scanned, asleep);
@@ -53,41 +53,41 @@ static inline void reader_idle_settle(struct reader_leaf *leaf, uint32_t asleep)
 /* ---- boosting: boost.c ----
  *
  *  record.boost       by             when
- *  0 -> owner's id   reader_boost()  before the flag; by compare-and-swap, since the kernel adds a waiters bit
+ *  0 -> owner's id   reader_boost()  before it sets the flag; by compare-and-swap, since the kernel adds a waiters bit
  *  id -> 0           the owner      its slow path, after its report; with the waiters bit set by FUTEX_UNLOCK_PI
  *  id -> 0           the booster     it finds the owner outside, or gives up
  */
 
-/* Store the owner's id in the word and set the owner's flag.  False: the word is in use.  Under the leaf lock. @armed:
- * receives a count for reader_boost_confirmed(). */
+/* Store the owner's id in the boost word and set the owner's flag.  False: the boost word is in use.  Under the leaf
+ * lock. @armed: receives a count for reader_boost_confirmed(). */
 bool reader_boost(struct reader_record *record, uint32_t *armed);
-/* Is the flag still set, so that the owner's unlock will release the word?  Sets it again if not.  A flag that another
- * thread has set since the last call counts as lost, since no fence has followed it.  Under the leaf lock, after a
- * heavy fence since the last call. */
+/* Is the flag still set, so that the owner's unlock will release the boost word?  Sets the flag again if not.  A flag
+ * that another thread has set since the last call counts as lost, since no fence has followed it.  Under the leaf lock,
+ * after a heavy fence since the last call. */
 bool reader_boost_confirmed(struct reader_record *record, uint32_t *armed);
-/* The booster withdraws the word if the owner has not released it. */
+/* Called by the booster: clear the boost word if the owner has not released it. */
 void reader_boost_withdraw(struct reader_record *record, struct plat_tid owner);
 /* Is the owner boosted now?  A hint. */
 static inline bool reader_is_boosted(const struct reader_record *record)
 {
     return rtrcu_load_relaxed(&record->boost) != 0;
 }
-/* The word that the booster locks, and the owner unlocks. */
+/* The boost word, which the booster locks and the owner unlocks. */
 static inline uint32_t *reader_boost_word(struct reader_record *record)
 {
     return &record->boost;
 }
-/* The calling thread's word, NULL if it has no record. */
+/* The calling thread's boost word, NULL if the thread has no record. */
 static inline uint32_t *reader_self_boost_word(void)
 {
     return rtrcu_self.boost;
 }
-/* The owner ends its boost.  True: the word needs FUTEX_UNLOCK_PI. */
+/* Called by the owner: end its boost.  True: the boost word needs FUTEX_UNLOCK_PI. */
 bool reader_boost_release(void);
 
 /* ---- full-fence mode: fence_mode.c ---- */
 
-/* fence_ack of a thread asleep in the library: it fences in any mode before it reads. */
+/* fence_ack of a thread asleep in the library: in every mode, the thread fences before it reads. */
 #define READER_FENCES_ANY UINT32_MAX
 
 static inline bool reader_fences_are_full(const struct reader_registry *registry)
@@ -95,7 +95,7 @@ static inline bool reader_fences_are_full(const struct reader_registry *registry
     return rtrcu_load_relaxed(&registry->fence_mode) & 1;
 }
 
-/* Odd: readers must use full fences; incremented at each change. */
+/* The fence mode: odd while readers must use full fences; incremented at each change. */
 static inline uint32_t reader_fences_mode(const struct reader_registry *registry)
 {
     return rtrcu_load_acquire(&registry->fence_mode);
@@ -114,21 +114,24 @@ void reader_fences_switch(struct reader_registry *registry);
 /* Before a visit to every CPU: arm every reader, and store in each record how often it has been armed.  False: another
  * thread has begun a visit, and has not called reader_fences_visit_end(). */
 bool reader_fences_visit_begin(struct reader_registry *registry);
-/* Will every reader fence in @mode from now on?  The owners' acknowledgments show it; with @visited, after a visit to
- * every CPU, so do the stored counts.  Sets flags again that were lost. */
+/* Will every reader fence in @mode from now on?  The owners' acknowledgments prove it, and so do the stored counts if
+ * @visited: after a visit to every CPU.  Sets lost flags again. */
 bool reader_fences_confirm(struct reader_registry *registry, uint32_t mode, bool visited);
 /* End the visit.  Called by the thread that began it. */
 void reader_fences_visit_end(struct reader_registry *registry);
-/* The calling thread fences from now on and acknowledges it, unless it has interrupted a slow path of its own. */
+/* Acknowledge the full-fence mode: the calling thread fences from now on.  Does nothing if it has interrupted a slow
+ * path of its own. */
 void reader_fences_acknowledge(struct reader_registry *registry);
-/* Return to light fences: grace periods use heavy ones from now on.  No thread may be between a fence and its scan. */
+/* Return to light fences: grace periods use heavy fences from now on.  No thread may be between a fence and its
+ * scan. */
 void reader_fences_restore(struct reader_registry *registry);
 
 /* The calling thread is about to sleep in a call of the library, perhaps for long: full fences need not wait for it.
  * True if it was not marked asleep: then reader_sleep_end() must follow. */
 bool reader_sleep_begin(void);
 void reader_sleep_end(struct reader_registry *registry);
-/* A section begins in a handler of a thread that sleeps in the library: mark it not asleep, before the mode is read. */
+/* Called when a section begins in a handler of a thread that sleeps in the library: mark the thread not asleep, before
+ * it reads the mode. */
 void reader_sleep_interrupted(void);
 
 #endif

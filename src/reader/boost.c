@@ -2,7 +2,8 @@
 /* The word through which a reader that holds up a grace period is boosted: a PI futex that appears locked by the
  * reader, so that a thread that locks it boosts the reader until the reader unlocks it.
  *
- * The owner releases it in its slow path, so the booster must not sleep on it before the flag is known to be set.
+ * The owner releases the word in its slow path, so the booster must not sleep on the word before the flag is known to
+ * be set.
  * tested by: test/api/boost.cc
  */
 #include "reader/reader.h"
@@ -32,7 +33,7 @@ bool reader_boost_confirmed(struct reader_record *record, uint32_t *armed)
     return untouched;
 }
 
-/* Only the booster waits on the word, so once it has given up, a stale waiters bit has no effect. */
+/* Clears the waiters bit too.  Only the booster waits on the word, so no waiter is lost. */
 void reader_boost_withdraw(struct reader_record *record, struct plat_tid owner)
 {
     uint32_t word = rtrcu_load_relaxed(&record->boost);
@@ -40,7 +41,7 @@ void reader_boost_withdraw(struct reader_record *record, struct plat_tid owner)
         ;
 }
 
-/* Reentrant: a handler may release it first, and then nothing is left to do. */
+/* Clears the calling thread's boost word.  Reentrant: does nothing if a handler has cleared it first. */
 bool reader_boost_release(void)
 {
     uint32_t *word = rtrcu_self.boost;

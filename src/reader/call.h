@@ -13,14 +13,15 @@ struct reader_call {
     uintptr_t from;
 };
 
-/* The calling thread begins @call inside a section that the call waits for; no name: the call has ended. */
+/* Record that the calling thread begins @call inside a section for which the call waits; with no name, that the call
+ * has ended. */
 static inline void reader_self_waits(struct reader_call call)
 {
     rtrcu_store_relaxed(&rtrcu_self.waits_from, call.from);
     rtrcu_store_relaxed(&rtrcu_self.waits_in, call.name);
 }
 
-/* The call in which the owner waits for itself.  Under the leaf lock, registered. */
+/* The call in which the owner waits for the end of its own section.  Under the leaf lock; the owner is registered. */
 struct reader_call reader_waits(const struct reader_record *record);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The slots of deadline threads.  They wake no thread, so while one of them is online, another thread must poll for its
- * work.
+/* The slots of deadline threads.  A deadline thread wakes no thread, so while it is online, another thread must poll
+ * for its work.
  *
  * tested by: test/api/deadline.cc
  */
@@ -18,7 +18,7 @@ void reader_deadline_show(const struct reader_record *record, bool deadline, boo
     }
 }
 
-/* Is one of the slots @left, of the quiescent-state discipline, online? */
+/* Is the thread of a slot in @left online?  All of them have the quiescent-state discipline. */
 static bool is_one_online(struct reader_leaf *leaf, uint32_t left)
 {
     struct reader_record *record;

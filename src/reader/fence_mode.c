@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Switching from light fences to full ones and back, while readers run.
+/* The switch from light fences to full fences and back, while readers run.
  *
  * In full-fence mode the flag of every reader stays set, so that lock and unlock take their slow paths, which fence.
- * A grace period may rely on that, and issue no heavy fence, once every reader is known to do so: the mode is
- * confirmed.
+ * Once every reader is known to do so, the mode is confirmed, and grace periods issue no heavy fence.
  *
  *  fence_mode        even: light.  Odd: full.  Incremented at each change, which makes earlier acknowledgments void
  *  fence_confirmed   the mode that was confirmed last
  *  record.fence_ack  the mode that its owner has acknowledged; READER_FENCES_ANY while the owner is asleep
  *
  * A reader is confirmed by its own acknowledgment, or by a visit to every CPU between two reads of its flag.  The flag
- * must have been set since before the visit: one that another thread set later may still be lost to an update of the
- * owner.  record.armed shows that (it counts the settings by other threads).
+ * must have been set since before the visit: an update of the owner may still overwrite a flag that another thread set
+ * later.  record.armed, which counts how often other threads have set the flag, shows whether that was later.
  * tested by: test/unit/reader/fence_mode.cc
  */
 #include "reader/reader.h"
@@ -34,7 +33,7 @@ void reader_fences_switch(struct reader_registry *registry)
         ; /* each failure means that another thread has changed it */
 }
 
-/* One thread at a time, since the counts are stored in the readers' records. */
+/* Claims the visit: one thread at a time may perform it, since the counts are stored in the readers' records. */
 bool reader_fences_visit_begin(struct reader_registry *registry)
 {
     uint32_t nobody = 0;
@@ -94,8 +93,8 @@ void reader_fences_restore(struct reader_registry *registry)
         ; /* each failure means that another thread has changed it */
 }
 
-/* The flag belongs to the calling thread, so none of its updates can lose it; only the owner clears it, and reads the
- * mode before. */
+/* Store that the calling thread acknowledges @mode, after it has set its own flag.  No update overwrites that flag,
+ * since only the owner updates its word; and the owner reads the mode before it clears the flag. */
 static void acknowledge(struct reader_record *record, uint32_t mode)
 {
     if (rtrcu_load_relaxed(&record->fence_ack) == mode)
@@ -105,7 +104,8 @@ static void acknowledge(struct reader_record *record, uint32_t mode)
     rtrcu_store_release(&record->fence_ack, mode);
 }
 
-/* A slow path of this thread that was interrupted may have read the old mode, and may still clear the flag. */
+/* Does nothing in a handler that interrupted a slow path of this thread: that path may have read the old mode, and may
+ * still clear the flag. */
 void reader_fences_acknowledge(struct reader_registry *registry)
 {
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);

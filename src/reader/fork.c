@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: no lock is held across it.  The child keeps each leaf's words and derives the rest: its only reader is the
- * thread that forked.
+/* Repair of records and leaves in a fork's child.  No lock of this room is held across a fork.  The child keeps each
+ * leaf's words and derives the rest: its only reader is the thread that forked.
  *
  * tested by: test/api/fork.cc
  */

@@ -54,7 +54,8 @@ static bool link_leaf(struct reader_registry *registry, uint32_t index, void *pa
     return hung;
 }
 
-/* Threads that find all slots taken at the same time add one leaf, not one each: the losers search the winner's. */
+/* Searches all leaves for a free slot, and adds a leaf if there is none.  If several threads add a leaf at the same
+ * time, one succeeds, and the others search its leaf. */
 struct reader_record *reader_slot_take(struct reader_registry *registry)
 {
     struct reader_record *record = NULL;

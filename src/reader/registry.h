@@ -36,8 +36,8 @@ static inline void reader_kinds_join(struct reader_kinds *kinds, struct reader_k
     kinds->bits |= others.bits;
 }
 
-/* Higher rooms with a part in each leaf.  A slot is free when the rooms of the first group have released it; parts of
- * the others hold nothing that outlives a thread. */
+/* Higher rooms with a part in each leaf.  A slot is free when the rooms before READER_HOLDERS have released it; the
+ * other parts keep no data of a thread that has exited. */
 enum reader_room {
     READER_PARKED,
     READER_CALLBACK,
@@ -49,7 +49,7 @@ enum reader_room {
 
 struct reader_leaf;
 
-/* One cache line; besides it, a scan reads only the thread's word. */
+/* The record of one thread, a cache line; a scan reads only this line and the thread's word. */
 struct reader_record {
     struct rtrcu_thread *self; /* the owner's thread-local block; set before its bit, cleared under the leaf lock */
     const uint32_t *cpu;       /* address of the owner's CPU number as the kernel writes it, NULL = unknown; set and
@@ -76,9 +76,10 @@ struct reader_leaf {
     uint32_t registered;           /* atomic: slots of registered threads, whose words may be read; cleared under the
                                       lock */
     uint32_t draining;             /* under the lock: used slots whose thread has exited */
-    uint32_t held[READER_HOLDERS]; /* under the lock: those of them that a room has not released */
-    uint32_t deadline[2]; /* atomic: slots of deadline threads; [1] those with the quiescent-state discipline */
-    uint32_t quiescent;   /* atomic: slots of threads with that discipline, online or not; written by owners */
+    uint32_t held[READER_HOLDERS]; /* under the lock: draining slots that the room has not released */
+    uint32_t deadline[2];          /* atomic: slots of deadline threads: [0] preemptible, [1] with the quiescent-state
+                             discipline */
+    uint32_t quiescent;            /* atomic: slots of threads with that discipline, online or not; written by owners */
     struct reader_scanned scanned; /* the threads that grace periods scan */
     void *of[READER_ROOMS];        /* constant: each room's part of this leaf */
     struct reader_record record[READER_FANOUT];
@@ -127,7 +128,7 @@ struct reader_registry {
 
 /* @first: memory for the first leaf, zeroed. */
 void reader_registry_init(struct reader_registry *registry, const struct reader_plan *plan, void *first);
-/* Initialise this room's part, as the plan prescribes. */
+/* Initialise this room's part of a leaf; called by the plan's lay_out(). */
 void reader_leaf_init(struct reader_leaf *leaf);
 /* The pthread key of the threads' exit hooks. */
 static inline unsigned int *reader_exit_key(struct reader_registry *registry)
@@ -145,7 +146,7 @@ static inline struct complaint *reader_misuse(struct reader_registry *registry, 
     return &registry->misuse[kind];
 }
 
-/* The record that belongs to no thread: for callbacks of threads that cannot have one. */
+/* The shared record, for callbacks of threads that cannot have a record of their own. */
 static inline struct reader_record *reader_shared_record(struct reader_registry *registry)
 {
     return &rtrcu_load_relaxed(&registry->leaf[0])->record[0];
@@ -250,8 +251,8 @@ static inline uint32_t reader_used(const struct reader_leaf *leaf)
     return rtrcu_load_acquire(&leaf->used);
 }
 
-/* Does the slot belong to a registered thread?  To one that has exited?  The second question is for holders of the leaf
- * lock. */
+/* Does the slot belong to a registered thread?  reader_is_draining(), called under the leaf lock: to a thread that has
+ * exited? */
 static inline bool reader_is_registered(const struct reader_record *record)
 {
     return reader_registered(record->leaf) & reader_bit(record);
@@ -289,20 +290,20 @@ static inline void reader_count_slow(struct reader_record *record)
     rtrcu_self.slow_paths++;
 }
 
-/* CPU on which the owner was last seen, UINT32_MAX = the kernel does not report it.  By the owner, or under the leaf
- * lock, registered. */
+/* CPU on which the owner last ran, UINT32_MAX = the kernel does not report it.  Called by the owner, or under the leaf
+ * lock while the owner is registered. */
 static inline uint32_t reader_cpu(const struct reader_record *record)
 {
     return record->cpu ? rtrcu_load_relaxed(record->cpu) : UINT32_MAX;
 }
 
-/* Call site of the owner's outermost section, 0 = not recorded.  Under the leaf lock, registered. */
+/* Call site of the owner's outermost section, 0 = not recorded.  Under the leaf lock; the owner is registered. */
 static inline uintptr_t reader_entered(const struct reader_record *record)
 {
     return rtrcu_load_relaxed(&record->self->entered);
 }
 
-/* A scan of @slots follows: the words are in the threads' own memory, so fetch all of them before the first use. */
+/* Prefetch the records and words of @slots for a scan: the words are in the threads' own memory. */
 static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
 {
     struct reader_record *record;
@@ -314,9 +315,10 @@ static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
 
 /* ---- words to scan: scan.c ---- */
 
-/* Children of node @index of @level, not 0, that need a scan, as bits; only of those with leaves below @leaves. */
+/* Children of node @index of @level (not 0) that must be scanned, as bits; only children whose first leaf is below
+ * @leaves. */
 uint32_t reader_scan_below(struct reader_registry *registry, uint32_t level, uint32_t index, uint32_t leaves);
-/* Iterate over the leaves that need a scan: the next after @leaf, the first for NULL; NULL: none. */
+/* Iterate over the leaves that must be scanned: the next after @leaf, the first for NULL; NULL: none. */
 struct reader_leaf *reader_next_scanned(struct reader_registry *registry, const struct reader_leaf *leaf);
 /* Is the calling thread the only one scanned, with no task on any leaf's list?  Called between two full fences. */
 bool reader_self_is_alone(const struct reader_registry *registry);

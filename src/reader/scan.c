@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Descent through the tree of counts to the leaves that need a scan.
+/* Descent through the tree of counts to the leaves that must be scanned.
  *
  * tested by: test/unit/reader/scanned.cc
  */
 #include "reader/reader.h"
 
-/* The first leaf below node @index of @level, or below the node after it. */
+/* The number of the first leaf below node @index of @level. */
 static uint32_t first_below(uint32_t level, uint32_t index)
 {
     for (; level > 0; level--)
@@ -36,7 +36,7 @@ uint32_t reader_scan_below(struct reader_registry *registry, uint32_t level, uin
     return children;
 }
 
-/* The leaf at @index, or a later one if the nodes above have no reason to scan it. */
+/* @index, or the number of a later leaf if a node above has the count 0. */
 static uint32_t skip(const struct reader_registry *registry, uint32_t index)
 {
     for (uint32_t level = READER_LEVELS; level > 0; level--) {
@@ -61,7 +61,7 @@ struct reader_leaf *reader_next_scanned(struct reader_registry *registry, const 
     return NULL;
 }
 
-/* An idle thread has no bit, and is not counted. */
+/* Compares all counts with those that the calling thread alone would cause: 1, or 0 if it is idle. */
 bool reader_self_is_alone(const struct reader_registry *registry)
 {
     const struct reader_record *record = reader_self();

@@ -44,11 +44,11 @@ static void lower_count(struct reader_count *node)
         node = rtrcu_load_relaxed(&node->above);
 }
 
-/* [O21] Raising half: we raise the nodes above this one first; reader_scanned_add() and reader_scanned_list() store the
- * reason after that.  Scans begin at the top.
- *  - Our count first:  the scan descends, and finds the reason, or finds that the reason has not been stored yet;
- *  - The scan's read first:  we have not stored the reason yet, and fence after we store it.
- * Forbidden: a scan skips a node AND a reason below that node existed before the scan's fence. */
+/* [O21] Raising half: we raise the count of the node, those above it first; reader_scanned_add() and
+ * reader_scanned_list() change the leaf after that.  Scans begin at the top.
+ *  - Our count first:  the scan descends, and finds the leaf changed or not changed yet;
+ *  - The scan's read first:  we have not changed the leaf yet, and fence after the change.
+ * Forbidden: a scan skips a node AND a leaf below that node had to be scanned before the scan's fence. */
 static void raise_count(struct reader_count *node)
 {
     struct reader_count *above = rtrcu_load_relaxed(&node->above);
@@ -82,7 +82,7 @@ bool reader_scanned_add(struct reader_scanned *scanned, uint32_t bit)
 
     if (raised && seen != 0)
         lower_count(scanned->above);
-    return !(seen & ((uint64_t)bit << 32 | bit)); /* true: it was neither scanned nor a candidate */
+    return !(seen & ((uint64_t)bit << 32 | bit)); /* true: the thread was neither scanned nor a candidate */
 }
 
 void reader_scanned_propose(struct reader_scanned *scanned, uint32_t slots)
@@ -115,7 +115,8 @@ void reader_scanned_clear(struct reader_scanned *scanned, uint32_t bit)
         lower_count(scanned->above);
 }
 
-/* The caller has reset the counts. */
+/* In a fork's child, after reader_counts_forget(): keep only the bit of @survivor, and count the leaf if that is not
+ * 0. */
 void reader_scanned_forget(struct reader_scanned *scanned, uint32_t survivor)
 {
     rtrcu_store_relaxed(&scanned->word, survivor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which leaves and threads a grace period scans: a word of 64 bits per leaf, and counts above the leaves.
+/* The set of threads and leaves that grace periods scan: a word of 64 bits per leaf, and counts above the leaves.
  *
- *  bits 0..31   scanned: the thread of that slot may be inside, or may enter without notice
+ *  bits 0..31   scanned: the thread of that slot may be inside, or may enter a section on its fast path
  *  bits 32..63  candidate: it was scanned, and a grace period is about to check whether it has become idle
  *
  * No other code writes the word.  By thread:
@@ -20,15 +20,15 @@
  *  any        reader_scanned_clear()      IDLE
  *  any        reader_scanned_forget()     IDLE SCANNED
  *
- *  reader_scanned_add()      the owner in a counted slow path, before it can be inside, or on its fast path again,
- *  unseen
+ *  reader_scanned_add()      the owner in a counted slow path, before it can be inside or on its fast path again
  *  reader_scanned_propose()  a normal grace period before its heavy fence, under the leaf lock
  *  reader_scanned_settle()   the same after the fence: the candidates that stayed outside become idle
  *  reader_scanned_clear()    the owner unregisters, under the leaf lock
  *  reader_scanned_forget()   in a fork's child
  *
- * A node above the leaves counts reasons to scan below it: leaves whose word is not 0, leaves with parked tasks, nodes
- * whose count is not 0.  A count is raised before the reason exists, and lowered after it has disappeared.
+ * A node above the leaves has a count.  At the lowest level it is the number of leaves below with a word that is not 0,
+ * plus the number of leaves below that list tasks; above, the number of nodes below whose count is not 0.  A count is
+ * raised before the change below it, and lowered after.
  *
  * INV-RD3: a leaf whose word is not 0, or that lists tasks, has a count above it that is not 0, up to the top.
  */
@@ -48,7 +48,7 @@
 
 /* A node above the leaves. */
 struct reader_count {
-    struct tally reasons; /* reasons to scan below it */
+    struct tally reasons; /* the count, as described above */
     struct reader_count
         *above; /* atomic: written by threads that link a leaf below, all with the same value; NULL = the top */
 } __attribute__((aligned(BASE_CACHE_LINE)));
@@ -73,12 +73,12 @@ struct reader_scanned {
 
 /* The node above leaf @index, linked up to the top. */
 struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t index);
-/* Fetch the nodes above leaf @index for a thread of it that ends its idleness.  If no thread of the leaf is scanned,
- * the thread changes these nodes next, and the thread of the last scan has their lines in its cache. */
+/* If no thread of leaf @index is scanned, prefetch the nodes above it: the calling thread, which ends its idleness,
+ * changes them next, and their lines are in the cache of the thread that scanned last. */
 void reader_counts_prefetch(const struct reader_scanned *scanned, uint32_t index);
-/* In a fork's child, for the first @leaves leaves: there is no reason to scan any. */
+/* In a fork's child: set the counts above the first @leaves leaves to 0. */
 void reader_counts_forget(struct reader_counts *counts, uint32_t leaves);
-/* Is there a reason to scan below node @index of @level?  Not for leaves, which are level 0. */
+/* Must leaves below node @index of @level be scanned: is its count not 0?  @level is not 0, the level of leaves. */
 static inline bool reader_count_has_reasons(const struct reader_counts *counts, uint32_t level, uint32_t index)
 {
     const struct reader_count *node = level == 1   ? &counts->level1[index]
@@ -94,7 +94,7 @@ static inline uint32_t reader_scanned_of(const struct reader_scanned *scanned)
     return (uint32_t)word | (uint32_t)(word >> 32);
 }
 
-/* Is there a reason to scan the leaf at all? */
+/* Must the leaf be scanned: is one of its threads scanned, or does it list tasks? */
 static inline bool reader_scanned_any(const struct reader_scanned *scanned)
 {
     return reader_scanned_of(scanned) != 0 || rtrcu_load_acquire(&scanned->listed) != 0;
@@ -112,10 +112,10 @@ static inline uint32_t reader_scanned_candidates(const struct reader_scanned *sc
     return (uint32_t)(rtrcu_load_acquire(&scanned->word) >> 32);
 }
 
-/* Make the scanned ones of @slots candidates.  Under the leaf lock. */
+/* Make the scanned threads of @slots candidates.  Under the leaf lock. */
 void reader_scanned_propose(struct reader_scanned *scanned, uint32_t slots);
-/* End all candidacies: of the candidates, those in @asleep become idle, unless they were added again.  Under the leaf
- * lock. */
+/* End all candidacies: the candidates in @asleep become idle, unless they were added again; the others are
+ * scanned.  Under the leaf lock. */
 void reader_scanned_settle(struct reader_scanned *scanned, uint32_t asleep);
 /* Make the thread of @bit scanned.  True: it was idle. */
 bool reader_scanned_add(struct reader_scanned *scanned, uint32_t bit);
@@ -123,7 +123,8 @@ void reader_scanned_clear(struct reader_scanned *scanned, uint32_t bit);
 void reader_scanned_forget(struct reader_scanned *scanned, uint32_t survivor);
 /* Record whether tasks are on the leaf's list.  Under the leaf lock. */
 void reader_scanned_list(struct reader_scanned *scanned, bool listed);
-/* Is @bit (0 = none), of the leaf of @scanned, the only reason to scan in the whole tree? */
+/* Is the thread of @bit, of the leaf of @scanned, the only scanned thread of all leaves, and no task listed?  @bit 0:
+ * is no thread scanned? */
 bool reader_scanned_alone(const struct reader_counts *counts, const struct reader_scanned *scanned, uint32_t bit);
 
 #endif

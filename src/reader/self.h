@@ -43,7 +43,7 @@ static inline void reader_self_clear(uint32_t states)
     rtrcu_self.state &= ~states;
 }
 
-/* Count a slow path of the calling thread that is none of its reader calls. */
+/* Count a slow path of the calling thread that reader_count_slow() does not count. */
 static inline void reader_self_count_slow(void)
 {
     rtrcu_self.slow_paths++;
@@ -69,7 +69,8 @@ static inline bool reader_self_is_slow(void)
     return rtrcu_self.slow != 0;
 }
 
-/* Begin a slow path that is counted.  A handler that interrupts the update has restored the count when it returns. */
+/* Begin a counted slow path.  The update is not atomic: a handler that interrupts it restores the count before it
+ * returns. */
 static inline void reader_slow_begin(void)
 {
     rtrcu_store_relaxed(&rtrcu_self.slow, rtrcu_self.slow + 1);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Reading a reader's word, and setting its flag.  The owner clears the flag in fence_mode.c, since full-fence mode
- * keeps
- * it set.
+/* Reading a reader's word, and setting its flag.  fence_mode.c clears the flag, since full-fence mode keeps it set.
  *
  * tested by: test/unit/reader/reader.cc
  */
@@ -37,8 +35,8 @@ bool reader_arm(struct reader_record *record)
     return true;
 }
 
-/* Does nothing without a record: then the flag marks the thread as unregistered, which leads to the slow path too and
- * must not be lost. */
+/* Does nothing without a record: the flag of such a thread has the value for unregistered threads, which must stay, and
+ * which leads to the slow path too. */
 void reader_arm_self(void)
 {
     if (rtrcu_self.record)

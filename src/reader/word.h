@@ -12,7 +12,8 @@
  *  FAST          reader_word_disarm()      FAST          a concurrent update had lost the flag
  *  any           reader_word_unregister()  UNREGISTERED
  *
- * What the thread is inside; SECTION stands for its explicit sections, ONLINE for the quiescent-state discipline:
+ * The thread is inside by its explicit sections (SECTION), by the quiescent-state discipline (ONLINE), or by both
+ * (BOTH):
  *
  *  inside        transition                    after
  *  OUTSIDE       reader_word_online()          ONLINE
@@ -27,15 +28,14 @@
  *  any           reader_word_repair()          OUTSIDE SECTION ONLINE BOTH
  *  any           reader_word_unregister()      OUTSIDE
  *
- * Any thread arms, under the leaf lock; all other transitions are the owner's.  A thread registers and unregisters with
- * signals blocked; a handler finds each other transition either done or not begun.  A repair also rewrites the flag
- * where
- * it shares a word with the nesting, since unlocks without locks may have borrowed from it: SPECIAL if the thread is
- * registered, else UNREGISTERED.
+ * Any thread may call reader_word_arm(), under the leaf lock; only the owner performs the other transitions.  A thread
+ * registers and unregisters with signals blocked; a handler finds each other transition either done or not begun.  A
+ * repair also rewrites the flag where it shares a word with the nesting, since unlocks without locks may have borrowed
+ * from it: SPECIAL if the thread is registered, else UNREGISTERED.
  *
  * INV-RD5: the flag of a thread without a record is neither set nor cleared.
  * INV-RD6: a thread comes online while it is offline, and goes offline while it is online and inside no section.
- * INV-RD7: a thread drops no more sections than it is inside.
+ * INV-RD7: a thread removes at most as many sections as it has open.
  */
 #ifndef RTRCU_READER_WORD_H
 #define RTRCU_READER_WORD_H
@@ -87,8 +87,8 @@ static inline bool reader_word_is_special(struct reader_word word)
     return word.bits >> 24 == RTRCU_FLAG_SPECIAL;
 }
 
-/* A thread starts SPECIAL, not FAST: sections entered without a record, a resumed task, or a place among the counted
- * readers must be left by a slow path. */
+/* Set the flag of a thread that registers to SPECIAL: a section that it entered without a record or as a counted
+ * reader, and a resumed task's section, must end in a slow path. */
 static inline void reader_word_register(struct rtrcu_thread *thread)
 {
     rtrcu_word_register(thread);
@@ -99,7 +99,7 @@ static inline void reader_word_unregister(struct rtrcu_thread *thread)
     rtrcu_word_unregister(thread);
 }
 
-/* A concurrent update by the owner may lose it. */
+/* Set the flag.  A concurrent update by the owner may overwrite it. */
 static inline void reader_word_arm(struct rtrcu_thread *thread)
 {
     invariant("INV-RD5", thread->record);
@@ -107,6 +107,7 @@ static inline void reader_word_arm(struct rtrcu_thread *thread)
 }
 
 /* A full fence. */
+/* Clear the calling thread's flag.  A full fence. */
 static inline void reader_word_disarm(void)
 {
     uint32_t before = rtrcu_word_disarm(&rtrcu_self);
@@ -115,6 +116,7 @@ static inline void reader_word_disarm(void)
 }
 
 /* A full fence. */
+/* Set the calling thread's online bit.  A full fence. */
 static inline void reader_word_online(void)
 {
     struct reader_word before = {rtrcu_word_add(&rtrcu_self, RTRCU_QSBR_ONLINE)};
@@ -123,6 +125,7 @@ static inline void reader_word_online(void)
 }
 
 /* A full fence. */
+/* Clear the calling thread's online bit.  A full fence. */
 static inline void reader_word_offline(void)
 {
     struct reader_word before = {rtrcu_word_add(&rtrcu_self, (uint32_t)-RTRCU_QSBR_ONLINE)};

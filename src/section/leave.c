@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Unregistering a thread: by its call, or at its exit with whatever it leaves open.
+/* Unregistration of a thread: by its call, or at its exit, with the sections and tasks that it leaves open.
  *
  * tested by: test/unit/section/thread.cc
  */
@@ -15,7 +15,7 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
 
     if (open)
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_EXIT),
-                 "rtrcu: thread %u exits inside a read-side critical section (nesting %u); closed",
+                 "rtrcu: thread %u exits inside a read-side critical section (nesting %u); the library ends it",
                  lock_thread_number(), section_nesting());
 
     if (record) {

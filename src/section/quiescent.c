@@ -56,7 +56,8 @@ enum gp_actions section_offline(struct gp *gp)
     return reader_word_is_fast(reader_self_word()) ? GP_ACTION_NONE : report(gp);
 }
 
-/* [O1] by a full fence of our own: a grace period sees us inside, or our loads after the fence find new pointers. */
+/* Bring a quiescent-state thread online.  [O1] by a full fence of our own: a grace period sees us inside, or our loads
+ * after the fence find new pointers. */
 void section_online(struct gp *gp)
 {
     (void)gp;

@@ -8,8 +8,8 @@
 /* The nesting of a quiescent-state thread after one unlock too many. */
 #define NESTING_BORROWED (RTRCU_NESTING_MAX + 1)
 
-/* The discipline bit of the word before unlocks without locks borrowed from it, or from the flag.  A preemptible thread
- * had none to borrow from: there, the bits are nesting, however deep. */
+/* The discipline bit of @word, as it was before unlocks without locks borrowed from it, or from the flag.  The word of
+ * a preemptible thread has no such bit: all its bits are nesting. */
 static uint32_t discipline_of(struct reader_word word)
 {
     uint32_t inside = reader_word_inside(word);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Slow paths of readers: registering and unregistering, and the special flag's work at lock, unlock and quiescent
- * states.
+/* Slow paths of readers: registration, unregistration, and lock, unlock and quiescent states of a thread whose special
+ * flag is set.
  *
  * Knows: records, grace periods (it reports to them).  Must not know: callbacks, drivers.
  * Every function acts on the calling thread and returns actions that the caller performs afterwards; none waits or
@@ -39,10 +39,11 @@ enum gp_actions section_anonymous_leave(struct gp *gp);
 
 /* ---- unbalanced programs: repair.c ---- */
 
-/* If unlocks without locks have borrowed from the bits above the nesting, report it and restore these bits.  True if
- * so. */
+/* If unlocks without locks have borrowed from the bits above the nesting, report this misuse and restore these
+ * bits.  True if so. */
 bool section_repair(struct gp *gp);
-/* Repair after a lock.  The lock's section counts, even if its increment only undid an unlock without a lock. */
+/* As section_repair(), after a lock: the lock's section counts, even if its increment only undid an unlock without a
+ * lock. */
 void section_repair_lock(struct gp *gp);
 
 /* ---- quiescent-state discipline: quiescent.c ---- */
@@ -50,7 +51,7 @@ void section_repair_lock(struct gp *gp);
 enum gp_actions section_quiescent_slow(struct gp *gp);
 enum gp_actions section_offline(struct gp *gp);
 void section_online(struct gp *gp);
-/* Is this an online quiescent-state thread without an explicit section, which may go offline to wait? */
+/* Is the calling thread an online quiescent-state thread without an explicit section, which may go offline to wait? */
 bool section_may_go_offline(struct gp *gp);
 /* Explicit sections of the calling thread, not counting the discipline. */
 static inline uint32_t section_nesting(void)
@@ -75,7 +76,8 @@ enum gp_actions section_task_done(struct gp *gp);
 /* The calling thread exits; end the sections of the tasks that are mounted on it. */
 enum gp_actions section_task_abandon(struct gp *gp);
 
-/* A handler that interrupted a holder of one of these locks leaves work that needs them to a later slow path. */
+/* Ranks of the locks that slow paths take, as bits.  A handler that interrupted the holder of such a lock leaves work
+ * that needs a lock to a later slow path. */
 #define SECTION_LOCKS (1u << LOCK_RANK_LEAF | 1u << LOCK_RANK_TASKS)
 
 /* ---- registration: thread.c ---- */
@@ -88,7 +90,7 @@ struct reader_record *section_record(struct gp *gp);
 
 /* ---- unregistering: leave.c ---- */
 
-/* Unregister.  @exiting: the thread exits, so a section left open is reported and closed. */
+/* Unregister the calling thread.  @exiting: the thread exits, so a section left open is reported and closed. */
 enum gp_actions section_leave(struct gp *gp, bool exiting);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Parked tasks: a section that leaves its thread when its task is suspended, and follows the task to another thread.
+/* Parked tasks: sections that leave a thread when their task is suspended, and follow the task to another thread.
  *
  * Only the task's own part of the thread's nesting moves.  While a task with a listed section is mounted, the thread
  * refers to it: an unlock that brings the nesting back to the task's base ends that section.  For a task that was
- * mounted without a section, or has ended its own, the thread stores the base, since the nesting below may shrink.  It
- * does not dereference that task: once forgotten on a thread, its memory may already have been freed.
+ * mounted without a section, or has ended its own, the thread stores the base, since the nesting below may shrink.  The
+ * thread does not dereference that task, whose memory may already have been freed.
  *
  *  task.where     meaning                                          own nesting while parked
  *  NOWHERE        no section of it is listed                       0
  *  ON_THREAD ...  on a list, see parked/parked.h                   > 0; 0 if listed for good by section_task_list()
- *  COUNTED_...    among the readers without a record: it parked where none could be had
+ *  COUNTED_...    counted as a reader without a record: the thread on which it parked could have none
  * tested by: test/unit/section/task.cc, task_anonymous.cc
  */
 #include "section/section.h"
 
-/* Handlers may end sections of their own between any two instructions here, and find tasks whose sections have ended.
- * So a task is removed by compare-and-swap, and the thread or handler that removes it does the rest. */
+/* Remove @task from the tasks that are mounted here with a listed section.  True if this call removed it.  A handler
+ * may remove a task between any two instructions, so a task is removed by compare-and-swap, and the thread or handler
+ * that removes it does the rest. */
 static bool unmount(struct rcu_task *task)
 {
     struct rcu_task **at = &rtrcu_self.task;
@@ -45,15 +46,15 @@ static void put_above(struct rcu_task *task)
     rtrcu_self.bare_base = task->base;
 }
 
-/* The task continues here without a section, since its own has ended.  A task mounted while that section was open is
- * still above it, and keeps its place since its base includes that section. */
+/* Keep @task mounted after its section has ended, without a section.  A task that was mounted while that section was
+ * open is still above @task, and stays recorded, since its base includes that section. */
 static void keep_above(struct rcu_task *task)
 {
     if (!rtrcu_self.bare || rtrcu_self.bare_base <= task->base)
         put_above(task);
 }
 
-/* The base of the task that runs here and is being removed. */
+/* Remove @task, which runs here, from the tasks without a section; returns its base. */
 static uint32_t take_base(struct rcu_task *task)
 {
     uint32_t base = task->base;
@@ -125,8 +126,8 @@ static bool uncount(struct gp *gp, struct rcu_task *task, enum gp_actions *actio
     return parked_is_counted(where);
 }
 
-/* Put the task after @older on whichever list that is, so that a grace period that waits for its section waits for this
- * one. @older stays there meanwhile, or is promoted, since its section is open on this thread. */
+/* Put @task after @older on the same list, so that a grace period that waits for @older's section also waits for
+ * @task's.  Meanwhile @older stays on its list, or is promoted, since its section is open on this thread. */
 static void follow(struct gp *gp, struct rcu_task *older, struct rcu_task *task)
 {
     uint32_t where = rtrcu_load_relaxed(&older->where);
@@ -152,7 +153,7 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
     if (older) {
         follow(gp, older, task);
     } else if (!record || reader_self_is(READER_STATE_ANONYMOUS)) {
-        /* In the thread's phase: another may have been seen empty before the task is counted in it. */
+        /* In the thread's phase: the other phase may have been seen empty before the task is counted there. */
         count(gp, task, reader_self_phase(gp_registry(gp)));
     } else if (own_list && !reader_kinds_any(gp_waits_for_thread(gp, record))) {
         parked_add_to_thread(record, task);
@@ -163,9 +164,9 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
     }
 }
 
-/* Remove @own_nesting from the thread, with the effects of the corresponding unlocks: the task from which it was taken
- * over may have no section left, and if no nesting is left, the thread is outside.  The call site of the remaining
- * section is no longer known. */
+/* Remove @own_nesting from the thread, with the effects of the corresponding unlocks: the task from which the nesting
+ * was taken over may have no section left, and if no nesting is left, the thread is outside.  The call site of the
+ * remaining section is no longer known. */
 static enum gp_actions drop_nesting(struct gp *gp, uint32_t own_nesting)
 {
     enum gp_actions actions = GP_ACTION_NONE;
@@ -219,7 +220,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
         return; /* the task already runs here */
 
     if (rtrcu_self.bare == task)
-        rtrcu_self.bare = NULL; /* its sections have ended: the thread forgets it and the tasks below it */
+        rtrcu_self.bare = NULL; /* the task's sections have ended: the thread forgets the task and those below it */
 
     rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();
@@ -232,7 +233,7 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     (void)section_record(gp); /* so that a thread that exits with the task mounted closes its section */
 
     reader_slow_begin();
-    reader_idle_exit(); /* the task's list is polled anyway, but the thread may need a boost */
+    reader_idle_exit(); /* grace periods find the task on its list, but must scan the thread too, to boost it */
 
     /* The word changes before the mount: a handler's unlock must not find the task at its base. */
     reader_word_add_nesting(task->nesting);
@@ -257,8 +258,8 @@ enum gp_actions section_task_list(struct gp *gp, struct rcu_task *task, bool own
     return drop_nesting(gp, 1);
 }
 
-/* Remove the task from whichever list it is on: a promotion may move it meanwhile, and then its record or its leaf
- * leads to a lock that the promoter holds; or a handler may have removed it. */
+/* Remove the task from the list that it is on.  If a promotion moves the task meanwhile, its record or its leaf leads
+ * to a lock that the promoter holds.  If a handler has removed the task, do nothing. */
 static enum gp_actions take_off(struct gp *gp, struct rcu_task *task)
 {
     enum gp_actions actions = GP_ACTION_NONE;
@@ -306,7 +307,8 @@ enum gp_actions section_task_abandon(struct gp *gp)
 
     while ((task = rtrcu_load_relaxed(&rtrcu_self.task)) != NULL) { /* ends after at most the tasks mounted here */
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
-                 "rtrcu: thread %u exits while task \"%s\" runs on it inside a read-side critical section; closed",
+                 "rtrcu: thread %u exits while task \"%s\" runs on it inside a read-side critical section; the library"
+                 " ends it",
                  lock_thread_number(), task->name ? task->name : "");
         if (unmount(task))
             actions |= take_off(gp, task);
@@ -323,7 +325,7 @@ enum gp_actions section_task_exit(struct gp *gp, struct rcu_task *task)
 
     if (own_nesting != 0 || listed)
         complain(reader_misuse(gp_registry(gp), READER_MISUSE_TASK_EXIT),
-                 "rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); closed",
+                 "rtrcu: task \"%s\" exits inside a read-side critical section (nesting %u); the library ends it",
                  task->name ? task->name : "", own_nesting ? own_nesting : 1);
 
     enum gp_actions actions = take_off(gp, task);

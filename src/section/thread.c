@@ -5,14 +5,14 @@
  */
 #include "section/section.h"
 
-/* Signals are blocked: a handler must not register the thread a second time. */
+/* Register the calling thread.  Signals are blocked: a handler must not register the thread a second time. */
 static void register_without_signals(struct gp *gp)
 {
     if (reader_self() || reader_self_is(READER_STATE_EXITED))
         return;
 
     struct reader_record *record = reader_slot_take(gp_registry(gp));
-    bool armed = reader_exit_arm(gp_registry(gp)) == 0; /* without a record too: it ends open sections */
+    bool armed = reader_exit_arm(gp_registry(gp)) == 0; /* without a record too: the exit hook ends open sections */
 
     if (!record)
         return;
@@ -41,7 +41,7 @@ int section_register(struct gp *gp, unsigned int flags)
     if (section_nesting() != 0)
         return -EBUSY;
 
-    if (!reader_self()) /* ordinary context, where the exit hook may allocate */
+    if (!reader_self()) /* not in a handler, so memory for the exit hook may be allocated */
         (void)reader_exit_reserve(gp_registry(gp));
     if (!section_record(gp))
         return -ENOMEM;

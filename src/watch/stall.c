@@ -56,7 +56,8 @@ static void add_reader(struct watch_report *report, const struct reader_record *
     report->readers++;
 }
 
-/* Promote first, so that a task that has only just parked is listed as a task. */
+/* Add the holdouts of a leaf to the report.  Tasks are promoted first, so that a task that has only just parked is
+ * listed as a task. */
 static void add_leaf(struct watch *watch, struct watch_report *report, struct reader_leaf *leaf)
 {
     struct reader_record *record;
@@ -75,8 +76,8 @@ static void add_leaf(struct watch *watch, struct watch_report *report, struct re
     reader_unlock(leaf);
 }
 
-/* A snapshot as of now: by the time the report is printed, a reader may be doing something else.  The calling thread
- * would only find itself taking the snapshot. */
+/* Take a snapshot of each listed reader now: by the time the report is printed, a reader may be doing something
+ * else.  Not of the calling thread, which would only find itself taking the snapshot. */
 static void snapshot_readers(struct watch_report *report)
 {
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++) {
@@ -148,7 +149,8 @@ void watch_visit_gather(struct watch *watch, struct plat_tid visitor, uint32_t c
     store_report(watch, &report);
 }
 
-/* Values are read one by one: a queue that moves meanwhile is not the stuck one. */
+/* Add @record's queue to the report.  Values are read one by one, and may not match if the queue changes meanwhile; a
+ * stuck queue does not change. */
 static void add_queue(struct watch_report *report, const struct reader_record *record)
 {
     if (report->queues++ >= WATCH_QUEUES_NAMED)
@@ -279,7 +281,7 @@ static void print_stall(const struct watch *watch, const struct sink *sink, cons
 {
     struct rtrcu_stats stats = {.size = sizeof(stats)};
 
-    print(sink, "rtrcu: %s grace period %llu has not ended for %lld ms (advanced by thread %u); in its way:\n",
+    print(sink, "rtrcu: %s grace period %llu has not ended for %lld ms (advanced by thread %u); it waits for:\n",
           report->subject == GP_NORMAL ? "normal" : "expedited", (unsigned long long)report->number,
           (long long)report->age_ms, report->advancer.number);
 
@@ -385,6 +387,6 @@ bool watch_report_print(struct watch *watch)
 void watch_report_print_here(struct watch *watch)
 {
     static const struct sink sink = {0};
-    while (print_one(watch, &sink)) /* at most one of each kind */
+    while (print_one(watch, &sink)) /* ends after at most one report per subject */
         ;
 }

@@ -23,7 +23,8 @@ struct watch_reader {
     struct plat_tid thread;
     uint32_t inside, boosted;
     uintptr_t entered;
-    struct reader_call waits;             /* the call in which the reader waits for itself; no name: in none */
+    struct reader_call waits;             /* the call in which the reader waits for the end of its own section; no name:
+                                             none */
     struct plat_thread_snapshot snapshot; /* the thread's state when the report was gathered */
     char name[32];
 };
@@ -45,8 +46,8 @@ struct watch_report {
     uint64_t number;          /* number of the grace period */
     int64_t age_ms;           /* age of the grace period, of the wait or of the visit */
     struct plat_tid advancer; /* the thread that holds the gp lock, or visits */
-    uint32_t cpu;             /* WATCH_VISIT: the CPU on which the visitor does not get to run; only the age and the
-                                 thread are valid besides */
+    uint32_t cpu;             /* WATCH_VISIT: the CPU on which the visitor cannot run; of the other fields only the age
+                                 and advancer are valid */
     uint32_t readers, tasks;  /* number of holdouts, which may exceed the listed ones */
     uint32_t anonymous;       /* number of readers without a record among them */
     struct watch_reader reader[WATCH_READERS_NAMED];

@@ -4,8 +4,8 @@
  *
  * As in the patch, the rule is checked before each callback after the limit.  A near deadline of the owner counts as a
  * runnable real-time task.  The remaining queue goes to the head of the daemon's list as a whole, so a thread's
- * callbacks
- * run in order; from then on the owner runs none until more become ready.  bhlimit 0: no daemon, the owner runs all.
+ * callbacks run in order; from then on the owner runs none until more become ready.  bhlimit 0: no daemon, the owner
+ * runs all.
  * tested by: test/unit/callback/policy.cc
  */
 #include "callback/callback.h"
@@ -62,7 +62,8 @@ static void owner_budget(struct callback *cb, struct reader_record *record, int6
     budget->must_stop = config->krcud_when == RTRCU_KRCUD_WHEN_ALWAYS ? always_waits : callback_rt_waits;
 }
 
-/* If a refill between the load and the store is lost, the owner only runs fewer callbacks. */
+/* Subtract the batch from the quota.  If a refill between the load and the store is lost, the owner only runs fewer
+ * callbacks. */
 static void owner_done(struct callback *cb, struct reader_record *record, const struct callback_run *run, bool left)
 {
     struct callback_slot *slot = callback_slot(record);

@@ -2,8 +2,9 @@
 /* Policy throttle: maxbatch callbacks per pass, then a pause of plugticks ticks; 0 ticks: the next pass may follow
  * immediately (2004).
  *
- * Ready callbacks wait separately from those whose grace period is not over, so a pause delays nothing else.  Its known
- * weakness is a flood of more than maxbatch callbacks per plugticks; the adaptive limits raise maxbatch then.
+ * Ready callbacks wait separately from those whose grace period is not over, so a pause delays nothing else.  The
+ * policy's known weakness is a flood of more than maxbatch callbacks per plugticks; the adaptive limits raise maxbatch
+ * then.
  * tested by: test/unit/callback/policy.cc
  */
 #include "callback/callback.h"

@@ -135,7 +135,7 @@ TEST(Unregistration, SectionAfterItIsClosedAtTheThreadsEnd)
         EXPECT_EQ(section_nesting(), 0u);
         EXPECT_EQ(rtrcu_domain.registry.anonymous, 0u);
     });
-    EXPECT_TRUE(errors.contains("exits inside a read-side critical section (nesting 1); closed"));
+    EXPECT_TRUE(errors.contains("exits inside a read-side critical section (nesting 1); the library ends it"));
 }
 
 /* There are more tasks than an unlock promotes: it wakes waiters, which promote the rest. */
