@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Drivers: advance grace periods and serve callbacks while no thread waits for them.
+/* Drivers, which advance grace periods and serve callbacks while no thread waits for them.
  *
  * Knows: advancing, serving, threads of the library.  Must not know: the public entry points.
  *
- *  kthread.c     the driver for use
+ *  kthread.c     the default driver
  *  pass.c        the pass that every driver makes, and its sleep
  *  step.c        one step in a call of the program
  *  history/      drivers that rebuild those of a document, for comparison
@@ -30,7 +30,7 @@ struct driver {
 /* ---- drivers: one file each, and the table in init.c ---- */
 
 extern const struct work_driver driver_kthread, driver_ltimer, driver_sched, driver_poll;
-/* NULL if no driver has that number. */
+/* The driver of number @driver; NULL: there is none. */
 const struct work_driver *driver_of(int32_t driver);
 
 void driver_init(struct driver *driver, struct callback *cb, struct work *work, struct turn *turn, struct serve *serve);
@@ -49,10 +49,10 @@ bool driver_serve_meanwhile(struct serve *serve);
 /* One pass: collect what was queued, advance a needed grace period, dispatch ready callbacks.  True if some wait for
  * their owner. */
 bool driver_pass(struct driver *driver, const struct turn_options *options);
-/* Has anything arrived since the driver's last pass? */
+/* Has work arrived since the driver's last pass? */
 bool driver_anything_new(struct driver *driver);
-/* Sleep until there is something to do; at most a tick if @ready callbacks wait for their owner, or if a deadline
- * thread, which wakes no thread, may queue something.  @event: the driver's futex, read before the pass. */
+/* Sleep until there is work; at most a tick if callbacks wait for their owner (@ready), or if a deadline thread, which
+ * wakes no thread, may queue work.  @event: the driver's futex, read before the pass. */
 void driver_sleep_until_new(struct driver *driver, uint32_t event, bool ready);
 /* Sleep for at most @timeout_ns; only urgent work wakes the driver. */
 void driver_sleep_pacing(struct driver *driver, uint32_t event, int64_t timeout_ns);
@@ -60,7 +60,7 @@ void driver_sleep_pacing(struct driver *driver, uint32_t event, int64_t timeout_
 /* ---- without a thread of the driver: step.c ---- */
 
 /* One step in a call of the program: the calling thread is outside sections and may take short locks.  Does nothing if
- * a thread of the library advances grace periods, unless @asked. */
+ * the driver has a thread; with @asked, only if that thread runs. */
 void driver_step_here(struct driver *driver, struct serve_call_budget *call_budget, bool asked);
 
 /* Is work left that the driver must do? */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Driver kthread: a thread of its own, asleep on a futex while there is nothing to do.
  *
- * Grace periods wanted only by callbacks begin at most once per tick, so that many callbacks share one; and once in
- * four ticks while real-time threads queue them, since the driver then preempts ordinary threads for each.  A flood, a
- * barrier or a polled cookie is urgent and does not wait for the tick.
+ * Grace periods wanted only by callbacks begin at most once per tick, so that many callbacks share one grace period;
+ * and at most once in four ticks while real-time threads queue callbacks, since the driver then preempts ordinary
+ * threads for each grace period.  A flood, a barrier or a polled cookie is urgent and does not wait for the tick.
  * tested by: test/api/drivers.cc
  */
 #include "driver/driver.h"

@@ -32,8 +32,8 @@ bool driver_pass(struct driver *driver, const struct turn_options *options)
     return serve_dispatch(driver->serve);
 }
 
-/* The driver ticks on for a while, so that a loop that goes offline only to wait for its next event need not wake it on
- * its return. */
+/* Must the driver tick, since a deadline thread is online or was so recently?  It ticks on for a while, so that an
+ * event loop that goes offline only to wait for its next event need not wake the driver afterwards. */
 static bool ticks_for_deadlines(struct driver *driver)
 {
     int64_t rest_ns = ONLINE_TICKS * work_tick_ns(driver->work);

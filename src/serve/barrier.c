@@ -39,8 +39,8 @@ struct barrier {
     struct reader_record *own;
     int64_t began_ns, report_ns;
     uint32_t generation; /* fork.generation of the process that has counted this barrier */
-    int64_t deadline_ns; /* the caller's deadline, suspended meanwhile: callbacks that the caller itself runs would
-                            stop at it for ever */
+    int64_t deadline_ns; /* the caller's deadline, suspended during the wait: after it, the caller would run no more of
+                            the callbacks that it waits for */
 };
 
 /* Report a barrier that does not end like a stalled grace period: after stall_timeout_ms, then at growing ages. */
@@ -66,8 +66,8 @@ static void count_in_this_process(struct barrier *barrier)
     callback_barrier_begin(barrier->serve->cb);
 }
 
-/* Also runs when a callback invoked by the caller throws.  A callback that unregisters the caller leaves the slot to
- * another thread. */
+/* End the barrier, and restore the caller's deadline; also when a callback invoked by the caller throws.  If a callback
+ * has unregistered the caller, the slot may belong to another thread, whose deadline is left alone. */
 static void end_barrier(struct barrier *barrier)
 {
     if (barrier->own && barrier->own == reader_self())
@@ -121,10 +121,9 @@ static bool is_served(struct serve *serve)
     return work_driver_has_thread(serve->work) && work_driver_runs(serve->work);
 }
 
-/* A backlog that makes no progress may depend on the calling thread: on a lock that the thread holds, or on the
- * allocator's lock if the caller is a signal handler that interrupted the allocator.  The library cannot know, so the
- * wait is bounded.  Daemons may serve many other queues first, so callbacks of any queue that return extend the wait,
- * but not forever. */
+/* The wait is bounded, since a backlog that makes no progress may depend on the calling thread: on a lock that the
+ * thread holds, or on the allocator's lock if the caller is a signal handler that interrupted the allocator.  Daemons
+ * may serve many other queues first, so callbacks of any queue that return extend the wait, but not forever. */
 bool serve_wait_below_full(struct serve *serve, struct reader_record *record)
 {
     struct work_patience patience = {0};

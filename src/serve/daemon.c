@@ -10,7 +10,7 @@
 
 /* Largest batch of one queue before the next queue; a daemon is preemptible, so this bounds unfairness, not latency. */
 #define DAEMON_BATCH 4096
-/* Batch that runs although a thread forks; the forking thread waits for it. */
+/* Largest batch that runs although a thread forks; the forking thread waits for its end. */
 #define DAEMON_BATCH_AT_FORK 64
 
 /* Under the lock: may a batch begin? */
@@ -23,7 +23,7 @@ static bool may_begin(struct serve_daemon *daemon, bool *anyway)
     return true;
 }
 
-/* The next queue to serve.  NULL: none is listed, or a thread forks. */
+/* The next queue to serve.  NULL: no queue is listed, or a thread forks. */
 static struct reader_record *take(struct serve_daemon *daemon, bool *anyway)
 {
     lock_acquire(&daemon->lock);
@@ -132,7 +132,7 @@ void serve_release_slot(struct reader_record *record)
     reader_unlock(reader_leaf_of(record));
 }
 
-/* The setting is relative to the nice value with which the process began. */
+/* The daemon's nice value without a flood: krcud_nice, relative to the nice value with which the process began. */
 static int wanted_nice(const struct serve_daemon *daemon)
 {
     return work_thread_nice(&daemon->thread) + daemon->settings->krcud_nice;
@@ -214,8 +214,8 @@ static void serve_one(struct serve_daemon *daemon)
     work_thread_finish_sleep(&daemon->thread);
 }
 
-/* A callback has ended the daemon's thread.  Unlist the queue of that callback, and all queues of the daemon's list: at
- * its next tick the driver passes them to a daemon, which is created again. */
+/* Called when the daemon's thread ends, by a callback or at a shutdown.  Unlist the queue of that callback, and all
+ * queues of the daemon's list: at its next tick the driver passes them to a daemon, which is created again. */
 static void on_thread_end(void *argument)
 {
     struct serve_daemon *daemon = argument, *list = daemon->list;
@@ -235,7 +235,7 @@ static void on_thread_end(void *argument)
     list->last = NULL;
     lock_release(&list->lock);
 
-    while (left) { /* as many as were on the list; no other thread has it */
+    while (left) { /* ends with the list, which no other thread can access */
         struct reader_record *record = left;
         left = serve_slot(record)->next_ready;
         serve_slot(record)->next_ready = NULL;

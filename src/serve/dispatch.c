@@ -42,7 +42,7 @@ static bool dispatch_leaf(struct serve *serve, struct reader_leaf *leaf, int64_t
     /* Enqueue with no lock held: a daemon may have to be created, or the callbacks run here. */
     for (uint32_t i = 0; i < count; i++) {
         callback_report_missed_call(serve->cb, give[i]);
-        /* If no daemon is allowed or can be created, the next pass tries again. */
+        /* If no daemon is allowed or can be created, run a batch here; the next pass tries again. */
         if (!work_driver_has_thread(serve->work) || !serve_daemon_enqueue(serve, give[i], cpu[i], punts))
             serve_in_call(serve, give[i], call_budget);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: invokers pause, queues are locked across the fork, and the child forgets daemons and their lists.
+/* Fork handlers of the room: invokers pause, queues are locked across the fork, and the child forgets daemons and their
+ * lists.
  *
  * tested by: test/api/fork.cc
  */
@@ -27,9 +28,10 @@ bool serve_is_invoking(void *at)
     return found;
 }
 
-/* From here on no invoker begins a batch, unless forks have held off that invoker for too long.  An invoker inside a
- * callback stops after that callback: the child could never release a lock that the callback holds.  The pause is
- * counted before the invokers' locks are taken, and an invoker checks the count with its lock held. */
+/* Pause all invokers, and wait for those inside callbacks, at most @wait_ns.  No invoker begins a batch from here on,
+ * unless forks have held off that invoker for too long.  An invoker inside a callback stops after that callback: the
+ * child could never release a lock that the callback holds.  The pause is counted before the invokers' locks are taken,
+ * and an invoker checks the count with its lock held. */
 static void hold_off(struct serve *serve, int64_t wait_ns)
 {
     work_pause_begin(&serve->fork.pause);
@@ -77,7 +79,7 @@ static void forget_leaf(struct reader_leaf *leaf)
     reader_unlock(leaf);
 }
 
-/* A daemon that forked continues in the child; the others are created again when needed. */
+/* Reset all daemons.  A daemon that forked continues in the child; other daemons are created again when needed. */
 static void forget_daemons(struct serve *serve, struct plat_tid old_thread_id)
 {
     for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) {

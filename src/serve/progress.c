@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Waking threads that wait until batches have been invoked.
+/* The wait until batches of callbacks have ended, and the wake-up of threads that wait so.
  *
  * tested by: test/api/callbacks.cc
  */

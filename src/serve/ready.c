@@ -18,16 +18,16 @@ static int number_of(const struct serve_ready *ready)
     return rtrcu_load_relaxed(&ready->number) - 1;
 }
 
-/* QUIET -> SETTING */
+/* QUIET -> SETTING.  False: the event is set already, or another thread sets it. */
 static bool begin_setting(struct serve_ready *ready)
 {
     uint32_t before = SERVE_READY_QUIET;
     return rtrcu_compare_exchange(&ready->state, &before, SERVE_READY_SETTING);
 }
 
-/* SETTING -> SET; true.  TAKEN -> QUIET: the owner has run callbacks since the setter began.  An edge-triggered loop
- * may have received its edge before the owner ran them, so the setter clears the event: callbacks that are ready now
- * need another edge. */
+/* SETTING -> SET, and true.  TAKEN -> QUIET, and false: the owner has run callbacks since the setter began.  An
+ * edge-triggered loop may have received its edge before the owner ran them, so the setter clears the event: callbacks
+ * that are ready now need another edge. */
 static bool end_setting(struct serve_ready *ready)
 {
     uint32_t before = SERVE_READY_SETTING;

@@ -3,8 +3,8 @@
  *
  * Knows: callbacks, advancing grace periods, threads of the library.  Must not know: other tasks of drivers.
  *
- * Locks: the barrier lock, one rcu_barrier() at a time; each daemon's lock, for its list of queues; each slot's,
- * against the closing of its ready descriptor.
+ * Locks: the barrier lock, one rcu_barrier() at a time; each daemon's lock, for its list of queues; each slot's lock,
+ * so that its ready descriptor is not closed while a thread sets it.
  *
  * INV-DR1: a record is on at most one daemon's list (its `listed` word is the claim).
  */
@@ -40,7 +40,7 @@ struct serve_daemon {
     struct serve *serve;
 };
 
-/* Forks of the process: they hold invokers off, and a child begins anew. */
+/* State for forks: the pause of invokers, and the number of forks. */
 struct serve_fork {
     struct work_pause pause;
     struct counter given_up; /* callbacks that did not return in time */
@@ -85,7 +85,7 @@ static inline struct serve_slot *serve_slot(const struct reader_record *record)
     return &part->slot[reader_slot(record)];
 }
 
-/* What is known of the owner's scheduling class; written by the owner. */
+/* The owner's scheduling class, as the owner read it last; written by the owner. */
 static inline struct work_producer *serve_producer(const struct reader_record *record)
 {
     return &serve_slot(record)->producer;
@@ -140,7 +140,8 @@ struct serve_call_budget {
 
 /* ---- ready callbacks: dispatch.c ---- */
 
-/* While a thread that serves waits for readers: collect, so that the backlog of the process is known. */
+/* Collect callbacks, so that the backlog of the process is known.  Called while a thread that serves waits for
+ * readers. */
 static inline void serve_collect(struct serve *serve)
 {
     (void)callback_collect(serve->cb);
@@ -175,8 +176,8 @@ void serve_ready_after_fork(struct reader_record *record);
 void serve_release_slot(struct reader_record *record);
 /* Run one batch of @record's queue in the calling thread. */
 void serve_in_call(struct serve *serve, struct reader_record *record, struct serve_call_budget *call_budget);
-/* Put @record on the list of @cpu's daemon, in front if @urgent; creates the daemon, or takes another that runs.
- * False: none exists, and none can be created now. */
+/* Put @record on the list of @cpu's daemon, in front if @urgent; creates that daemon, or uses another daemon that
+ * runs.  False: no daemon exists, and none can be created now. */
 bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uint32_t cpu, bool urgent);
 /* Create the daemons of all CPUs where the library's threads may run.  0 or -errno. */
 int serve_daemon_start_all(struct serve *serve, const struct rtrcu_config *settings,
@@ -197,7 +198,7 @@ void serve_relieve(struct serve *serve, int64_t now);
 
 void serve_barrier(struct serve *serve);
 /* backpressure=block: wait until @record's backlog is below callback_full_at(), as long as callbacks return; not if the
- * wait may depend on the calling thread.  Runs no callback.  False: the backlog is not below it. */
+ * wait may depend on the calling thread.  Runs no callback.  False: the backlog is not below that limit. */
 bool serve_wait_below_full(struct serve *serve, struct reader_record *record);
 /* Wait until fewer than @limit of @record's callbacks are pending, at most 100 ms; otherwise as
  * serve_wait_below_full(). */

@@ -7,9 +7,8 @@
  *
  * The boost worker does this, or a real-time caller that would otherwise have to wait for the worker; one thread at a
  * time.  A running reader needs no boost.  A reader that sleeps delays the worker's next reader by one slice, and makes
- * a
- * caller stop.  A reader that never ends its section is boosted up to a limit, in slices with pauses between them, and
- * is then left to the stall report.
+ * a caller stop boosting.  A reader that never ends its section is boosted up to a limit, in slices with pauses between
+ * them, and is then left to the stall report.
  * tested by: test/api/boost.cc
  */
 #include "turn/turn.h"
@@ -153,7 +152,7 @@ uint64_t turn_boosts_of(const struct reader_record *record)
     return own ? rtrcu_load_relaxed(&slot->boosts) : 0;
 }
 
-/* The slot may have had another owner, whose boosts are not counted for @owner. */
+/* Count a boost of @owner.  If the slot had a different owner before, the count starts at 1. */
 static void count_for(struct turn_slot *slot, struct plat_tid owner)
 {
     bool same = rtrcu_load_relaxed(&slot->boosts_of) == owner.number;
@@ -176,8 +175,8 @@ static void count(struct turn *turn, struct reader_record *record, struct plat_t
         counter_add(&turn->boost_given_up, 1);
 }
 
-/* The worker's own priority, or that of the waiters for an expedited grace period; leaves one level above it for the
- * nudger. */
+/* The priority of the boost worker: its own, or that of the waiters for an expedited grace period.  One level above it
+ * is left for the nudger. */
 static int booster_priority(void *owner)
 {
     struct turn *turn = owner;
@@ -193,9 +192,9 @@ static int booster_priority(void *owner)
  * spin ends when a thread of higher priority becomes runnable on that CPU; the booster then goes to sleep.  The nudger
  * is that thread.  There is one nudger, so one thread boosts at a time.
  *
- * A reader that did not run a moment ago is spun for only if it began to run within a microsecond, so this is rare.  A
- * wake-up for each boost would cost more than most boosts take, and would preempt readers.  So each boost has a long
- * timeout, and only a reader that did not leave within its first slice has a short one. */
+ * The kernel spins for a reader that did not run a moment ago only if the reader began to run within a microsecond, so
+ * this is rare.  A wake-up for each boost would cost more than most boosts take, and would preempt readers.  So each
+ * boost has a long timeout, and only a reader that did not leave within its first slice has a short one. */
 
 static struct work_worker *nudger_of(const struct turn *turn)
 {
@@ -207,8 +206,8 @@ static struct work_worker *booster_of(const struct turn *turn)
     return work_worker(turn->work, WORK_WORKER_BOOST);
 }
 
-/* One above the thread that boosts, or that has boosted since the nudger woke.  Exact under the nudger's lock; without
- * it, a lower bound. */
+/* The priority of the nudger: one above the thread that boosts, or that has boosted since the nudger woke.  Exact under
+ * the nudger's lock; without it, a lower bound. */
 static int nudger_priority(void *owner)
 {
     struct turn *turn = owner;
@@ -224,7 +223,7 @@ static void end_boosting(struct turn *turn)
     lock_release(work_worker_lock(nudger_of(turn)));
 }
 
-/* False: another thread boosts. */
+/* Make the calling thread, of @priority, the booster.  False: another thread boosts. */
 static bool claim_boosting(struct turn *turn, int priority)
 {
     struct turn_boosting *boosting = &turn->boosting;
@@ -258,7 +257,8 @@ static bool begin_boosting(struct turn *turn, int priority)
     return false;
 }
 
-/* Called by the booster before it waits for a reader.  @tightly: the reader has had its first slice. */
+/* Shorten the nudger's interval to the one that the next boost needs.  Called by the booster before it waits for a
+ * reader.  @tightly: the reader has had its first slice. */
 static void have_nudged(struct turn *turn, bool tightly)
 {
     struct turn_boosting *boosting = &turn->boosting;
@@ -276,7 +276,7 @@ static void have_nudged(struct turn *turn, bool tightly)
 }
 
 /* One poll by the nudger: the CPU on which the booster runs, UINT32_MAX = no thread boosts; and the time until the next
- * poll. After the longest sleep the next booster has to wake it. */
+ * poll. If that is PLAT_FOREVER, the next booster has to wake the nudger. */
 static uint32_t check_booster(struct turn *turn, uint32_t *idle, int64_t *nap_ns)
 {
     struct turn_boosting *boosting = &turn->boosting;
@@ -319,7 +319,8 @@ static void *nudge_body(void *argument)
     return NULL;
 }
 
-/* The worker waits until the nudger runs: once the worker boosts, the nudger might not get to run. */
+/* Called by the boost worker: wait until the nudger runs, since it might be kept from starting once the worker
+ * boosts.  False: it does not run. */
 static bool nudger_comes(struct turn *turn)
 {
     for (int sample_cpu_time = 0; !work_worker_has_appeared(nudger_of(turn)); sample_cpu_time++) {
@@ -356,7 +357,7 @@ static bool boost_one(struct turn *turn, struct reader_record *record, struct pl
     return error == -ETIMEDOUT;
 }
 
-/* Boost the readers of one leaf.  True if a slice ran out; with @goes_on the others are boosted all the same. */
+/* Boost the readers of one leaf.  True if a slice ran out; with @goes_on, the other readers are boosted in any case. */
 static bool boost_leaf(struct gp_state *gp_state, struct reader_leaf *leaf, bool goes_on)
 {
     struct round round = {.leaf = leaf};
@@ -365,7 +366,7 @@ static bool boost_leaf(struct gp_state *gp_state, struct reader_leaf *leaf, bool
     choose(gp_state, &round);
     bool fenced = round.chosen != 0;
     while (round.chosen && (fenced = turn_fence(gp_state->turn)) && confirm(gp_state, &round))
-        ; /* a concurrent update cleared a flag, at most once per reader for each instruction of this thread */
+        ; /* again if a reader's concurrent update has cleared a flag that was set just before */
 
     struct reader_record *record;
     for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
@@ -435,8 +436,8 @@ static void boost(struct gp_state *gp_state)
     }
 }
 
-/* A thread that the caller preempted continues only while the caller sleeps, which it does while it boosts.  So there
- * is no gap to wait for, and the two samples show which readers run on another CPU. */
+/* Boosts in the calling thread.  A reader that this thread preempted continues only while this thread sleeps, which it
+ * does while it boosts.  So there is no gap to wait for, and the two samples show which readers run on another CPU. */
 bool turn_boost_here(struct gp_state *gp_state)
 {
     struct turn *turn = gp_state->turn;

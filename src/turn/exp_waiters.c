@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Threads that wait for an expedited grace period: how they sleep, and the highest priority among them.
  *
- * A grace period's number has the highest priority of its waiters, so the threads that work for it run neither below
- * that priority nor above it once the waiters have left.
+ * Each grace-period number has the highest priority of its waiters until it is reached.  Threads that advance that
+ * grace period do not run below this priority, and do not keep it after the waiters have left.
  * tested by: test/api/expedited.cc
  */
 #include "turn/turn.h"
@@ -28,7 +28,7 @@ void turn_expedited_done(struct turn *turn)
         plat_futex_wake(&exp_waiters->ended[index], INT32_MAX);
 }
 
-/* [O13] Waiter half. */
+/* [O13] Waiter half; the advancer's half is turn_expedited_done(). */
 void turn_expedited_wait(struct turn *turn, uint64_t cookie)
 {
     struct turn_exp_waiters *exp_waiters = &turn->exp_waiters;

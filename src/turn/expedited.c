@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Expedited grace periods: a machine of their own (2022).
+/* Expedited grace periods, which have a machine of their own (2022).
  *
  * A caller takes the first step itself: begin, fence, scan, and spin for a moment.  Most grace periods end there.  A
  * real-time caller boosts the readers that do not run, and polls again, a few times.  The remaining steps go to a
@@ -7,10 +7,11 @@
  * priority-inheriting lock, which boosts the holder.
  *
  *  word                    meaning                                      set by
- *  machine.needed          grace periods up to this number are wanted   gp_request(), by callers that hand over or poll
+ *  machine.needed          latest number that is requested              gp_request(), by callers that wait or poll
  *  exp_waiters.notified    the worker was woken for numbers up to this  wake_worker_for(), not a caller's own step
- *  exp_waiters.priority[]  highest priority that waits for a number     callers that hand over, or that advance to the
- *                                                                       end without a worker; cleared at its end
+ *  exp_waiters.priority[]  highest priority that waits for a number     callers that leave it to the worker, or advance
+ *                                                                       to the end without a worker; cleared at the
+ *                                                                       grace period's end
  *
  * The setting exp_worker decides which threads advance.  kthread: callers, and a worker at SCHED_FIFO; kthread-only:
  * that worker alone; workqueue: a worker at SCHED_OTHER alone.
@@ -19,8 +20,8 @@
  */
 #include "turn/turn.h"
 
-/* Boosts by a caller before it hands over.  More than one, since a reader that was not running at one sample may run at
- * the next, or others may have been preempted. */
+/* Boosts by a caller before it leaves the grace period to the worker.  More than one, since a reader that was not
+ * running at one sample may run at the next, or other readers may have been preempted. */
 #define BOOSTS_OF_CALLER 4
 
 static struct work_worker *worker_of(const struct turn *turn)
@@ -71,8 +72,8 @@ static void hand_over(struct turn *turn, uint64_t cookie)
     wake_worker_for(turn, cookie);
 }
 
-/* Start the worker, and with it the threads that it needs when a reader holds it up.  On failure the driver does what
- * was requested.  0 or -errno. */
+/* Start the worker, and with it the threads that it needs when a reader holds it up.  On failure, wake the driver,
+ * which then advances the requested grace periods.  0 or -errno. */
 static int start_worker(struct turn *turn)
 {
     const struct rtrcu_config *config = config_now(turn->config);
@@ -100,7 +101,8 @@ void turn_start_expedited(struct turn *turn, uint64_t cookie)
     gp_request(turn->gp, GP_EXPEDITED, cookie);
     if (reader_self_is(READER_STATE_DEADLINE)) {
         work_driver_start_in_call(turn->work); /* in a fork's child */
-        work_driver_wake(turn->work, true); /* the driver passes it on, at its next tick while this thread is online */
+        work_driver_wake(turn->work, true);    /* the driver wakes the worker, at its next tick while this thread is
+                                               online */
     } else if (start_worker(turn) == 0) {
         wake_worker_for(turn, cookie);
     }
@@ -129,7 +131,8 @@ void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve))
         turn_step(machine_of(turn));
 }
 
-/* After the release: serve requests made meanwhile by threads that relied on the holder of the gp lock. */
+/* After the gp lock is released: have grace periods advanced that threads have requested meanwhile, relying on its
+ * holder. */
 static void serve_requested(struct turn *turn)
 {
     static const struct turn_options options = {.by_caller = true};

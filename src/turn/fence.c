@@ -42,7 +42,7 @@ static bool fence_by_other_means(struct turn *turn, uint32_t mode)
     return visited || (confirmed && reader_fences_mode(registry) == mode);
 }
 
-/* After a fence that relied on the mode, the mode is read again: it may have changed, and readers may have stopped
+/* Reads the mode again after a fence that relied on it: the mode may have changed, and readers may have stopped
  * fencing. */
 bool turn_fence(struct turn *turn)
 {

@@ -32,8 +32,8 @@ void turn_init(struct turn *turn, const struct config *config, struct gp *gp, st
     work_worker_init(work, WORK_WORKER_NUDGE, &turn_job_nudge, turn);
 }
 
-/* Change the numbers for which program threads wait without a timeout; all other such waits are for locks.  After the
- * handler the kernel restarts such a wait, and reads the word first. */
+/* Changes the futex words on which program threads wait without a timeout; all other waits without a timeout are for
+ * locks.  After the handler the kernel restarts such a wait, and reads the word first. */
 void turn_end_waits(struct turn *turn)
 {
     for (int i = 0; i < 4; i++)

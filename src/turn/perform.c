@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* After a report, with no lock held: end the boost, wake the threads that wait for a grace period.  A deadline thread
- * wakes no thread: a waiter polls at its next tick.
+/* Actions after a report, with no lock held: ending the boost, and waking threads that wait for a grace period.  A
+ * deadline thread wakes no thread: a waiter polls at its next tick.
  *
  * tested by: test/api/deadline.cc
  */

@@ -2,14 +2,14 @@
 /* One grace period from begin to end, step by step, by the driver and by every caller that waits.
  *
  * A step is either begin, fence, scan and a moment of spinning, or a later poll of the holdouts.  The gp lock is held
- * for
- * one step and never across a sleep, so a waiter takes the next step itself when another thread is kept from its CPU.
+ * for one step and never across a sleep, so a waiter takes the next step itself when another thread is kept from its
+ * CPU.
  *
- *  waits for the end       finds the gp lock taken    between its steps
- *  a real-time thread      boosts the holder          asleep on gp_state.event, at most a tick
- *  the poller              asleep on gp_state.event   the same
- *  other threads           the same                   the same, for longer and longer
- *  one of low priority     leaves it to the driver    asleep on turn.gp_lock_releases
+ *  waits for the end        finds the gp lock taken        between its steps
+ *  a real-time thread       boosts the holder              asleep on gp_state.event, at most a tick
+ *  the poller               asleep on gp_state.event       the same
+ *  other threads            the same                       the same, but each sleep is longer than the one before
+ *  low-priority threads     leave the step to the driver   asleep on turn.gp_lock_releases
  *
  * The poller is the first thread that has to wait for readers; it polls once per tick.
  * tested by: test/api/synchronize.cc
@@ -24,7 +24,7 @@
  * grow. */
 #define LONGEST_REST_NS 100000000
 
-/* Without a fence grace periods make no progress; report it. */
+/* If the grace period is old enough, report that it makes no progress for lack of a fence. */
 static void report_fence_if_old(struct gp_state *gp_state)
 {
     if (plat_clock_now() - turn_began_ns(gp_state) < gp_state->report_ns)
@@ -74,13 +74,13 @@ static uint32_t poll_readers(struct gp_state *gp_state, bool arm)
     return requested;
 }
 
-/* Where the holdouts were last seen.  Those last seen on the calling thread's CPU do not run while it does. */
+/* Where the holdouts last ran.  Those on the calling thread's CPU cannot run while the calling thread runs. */
 static enum gp_holdouts_where readers_where(struct gp_state *gp_state)
 {
     return gp_holdouts_where(gp_state->gp, gp_state->kind, (uint32_t)plat_cpu_current());
 }
 
-/* Was a holdout last seen on the CPU that this real-time thread occupies?  Most likely this thread preempted it. */
+/* Did a holdout last run on the CPU that this real-time thread occupies?  Most likely this thread preempted it. */
 static bool keeps_a_reader_from_running(enum gp_holdouts_where where)
 {
     return (where & GP_HOLDOUTS_HERE) && plat_sched_rt_priority() > 0;
@@ -130,8 +130,8 @@ static void request_reports(struct gp_state *gp_state)
     }
 }
 
-/* A parked task cannot be given a CPU, but its scheduler can run it first.  So notify the scheduler's handler, with no
- * lock held, whenever tasks have arrived that the grace period waits for. */
+/* Have the program's handler called, by a thread that holds no lock, whenever tasks have arrived that the grace period
+ * waits for.  A parked task cannot be boosted, but its scheduler can run it first. */
 static void notify_of_tasks(struct gp_state *gp_state)
 {
     uint32_t came = gp_tasks_came(gp_state->gp, gp_state->kind);
@@ -367,8 +367,8 @@ static enum outcome step_and_release(struct gp_state *gp_state, const struct tur
     return outcome;
 }
 
-/* Take the gp lock for a step.  False: another thread has it, and an ordinary thread could not help by waiting for
- * it. */
+/* Take the gp lock for a step.  False: another thread holds it, and the calling thread has no real-time priority that
+ * would boost the holder. */
 static bool take_for_step(struct gp_state *gp_state)
 {
     if (lock_try(turn_gp_lock_of(gp_state)))
@@ -380,8 +380,9 @@ static bool take_for_step(struct gp_state *gp_state)
     return true;
 }
 
-/* Called while readers hold up a thread that serves.  Meanwhile ready callbacks may lose their owner or their daemon,
- * or may exceed one batch.  True: the calling thread need not wait for these readers any more. */
+/* Call options->serve at most once per tick, while readers hold up the calling thread.  Meanwhile ready callbacks may
+ * lose their owner or their daemon, or may exceed one batch.  True: the calling thread need not wait for these readers
+ * any more. */
 static bool serve_meanwhile(struct turn *turn, const struct turn_options *options, int64_t *served_ns)
 {
     int64_t now = options->serve ? plat_clock_now() : 0;

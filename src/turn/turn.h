@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Advancing grace periods: the steps, taken by the driver and by threads that wait; the heavy fence; expedited grace
- * periods; boosting the readers that hold one up.
+ * periods; boosting the readers that hold up a grace period.
  *
  * Knows: the machine, threads of the library.  Must not know: the threads that serve callbacks, other tasks of drivers.
  *
@@ -32,7 +32,7 @@ struct turn_slot {
     int64_t boosted_ns;     /* atomic: how long the owner was boosted in that grace period; written by the booster */
     int64_t sampled_cpu_ns; /* CPU time that the thread had used at the last sample; under the leaf lock */
     uint32_t boosts_of;     /* atomic: the thread whose boosts are counted below; written by the booster */
-    uint32_t boosts;        /* atomic: number of times that it was boosted; written by the booster */
+    uint32_t boosts;        /* atomic: number of times that thread was boosted; written by the booster */
 };
 
 struct turn_leaf {
@@ -82,7 +82,8 @@ struct turn {
     struct watch *watch;
     struct work *work;
     struct serve *serve;         /* constant: passed to turn_options.serve */
-    uint32_t gp_lock_releases;   /* atomic: futex: counts releases of the normal gp lock while threads wait for one */
+    uint32_t gp_lock_releases;   /* atomic: futex: counts releases of the normal gp lock while threads wait for a
+                                    release */
     struct tally driver_waiters; /* callers that leave the work to the driver */
     struct gp_state gp_state[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
     struct turn_exp_waiters exp_waiters;
@@ -167,8 +168,8 @@ struct turn_options {
     /* Called once per tick between steps, NULL = nothing to do.  True: stop waiting for the readers. */
     bool (*serve)(struct serve *serve);
 };
-/* Complete the grace period of @cookie immediately if no reader is inside and the gp lock is free.  False: it must be
- * advanced step by step. */
+/* Complete the grace period of @cookie immediately if no reader is inside and the gp lock is free.  False: the grace
+ * period must be advanced step by step. */
 bool turn_try_immediate(struct gp_state *gp_state, uint64_t cookie);
 /* Under the gp lock: begin and spin for a moment, or poll the grace period in progress.  True if it has ended. */
 bool turn_first(struct gp_state *gp_state);
@@ -176,7 +177,7 @@ bool turn_first(struct gp_state *gp_state);
 void turn_if_needed(struct gp_state *gp_state, const struct turn_options *options);
 /* Take the gp lock and boost its holder meanwhile.  The caller counts as asleep in the library. */
 void turn_gp_lock(struct gp_state *gp_state);
-/* Release the gp lock without advancing further; threads may be asleep until it is free. */
+/* Release the gp lock, and wake the threads that sleep until it is free. */
 void turn_gp_unlock(struct gp_state *gp_state);
 /* Take one step if the gp lock is free: begin a needed grace period, or poll the one in progress.  Never waits. True if
  * a grace period ended. */
@@ -194,18 +195,18 @@ bool turn_fence(struct turn *turn);
 
 /* Wait for the expedited grace period of @cookie: the caller takes the first step, the worker the others. */
 void turn_synchronize_expedited(struct turn *turn, uint64_t cookie);
-/* turn_expedited_prepare() creates the worker and the threads that boost, so that the first wait need not; called by a
- * real-time thread.  turn_start_expedited() requests the grace period of @cookie and does not wait. */
+/* turn_expedited_prepare() creates the worker and the threads that boost, so that the first wait need not create them;
+ * called by a real-time thread.  turn_start_expedited() requests the grace period of @cookie and does not wait. */
 void turn_expedited_prepare(struct turn *turn);
 void turn_start_expedited(struct turn *turn, uint64_t cookie);
 /* Is an expedited grace period requested that no thread will advance, since no worker exists or the worker was not
  * woken? */
 bool turn_expedited_is_left(struct turn *turn);
-/* If turn_expedited_is_left(): start the worker and wake it.  If the driver has no worker, advance here to the end;
- * @serve as in turn_options. */
+/* If turn_expedited_is_left(): start the worker and wake it.  If no worker can be created, the driver advances here to
+ * the end, another caller by one step; @serve as in turn_options. */
 void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve));
 
-/* ---- threads that wait for them: exp_waiters.c ---- */
+/* ---- threads that wait for expedited grace periods: exp_waiters.c ---- */
 
 /* An expedited grace period has ended: wake the threads that wait for its number. */
 void turn_expedited_done(struct turn *turn);

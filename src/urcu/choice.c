@@ -27,7 +27,8 @@ static bool is_waited_for(const struct rtrcu_adopted *adopted)
     return self && self->record && urcu_is_inside(adopted, rtrcu_load_relaxed(&self->word));
 }
 
-/* A CPU's server is freed after a grace period, so a thread that no grace period waits for must not queue to it. */
+/* Queues to a CPU's server only if a grace period would wait for the calling thread, since such a server is freed after
+ * a grace period. */
 void urcu_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func)
 {
     urcu_server_call(in_use(adopted, is_waited_for(adopted)), head, func);
@@ -43,7 +44,7 @@ static bool change(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *
 }
 
 /* Remove the server of @cpu.  Only the thread that removes it may free it.  NULL: the CPU has none, or another thread
- * was faster. */
+ * has removed it first. */
 static struct adopt_server *take_from_cpu(struct rtrcu_adopted *adopted, int cpu)
 {
     struct adopt_server *server = rtrcu_load_acquire(&adopted->of_cpu[cpu]);
@@ -63,8 +64,8 @@ int urcu_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_ser
     return change(adopted, cpu, NULL, server) ? 0 : -EEXIST;
 }
 
-/* Free a server that is not needed: another thread was faster, and the CPU has one.  A barrier may have put a marker
- * into this one, so the calling thread waits for readers. */
+/* Free a server that is not needed, since another thread has set a server for the CPU first.  A barrier may have put a
+ * marker into @server, so the calling thread waits for readers. */
 static void free_spare(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     bool was_online = urcu_wait_begin(adopted, "create_all_cpu_call_rcu_data");
@@ -87,8 +88,8 @@ int urcu_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags)
     return 0;
 }
 
-/* A thread looks its server up inside a read-side section and queues before the section ends: freeing waits for a grace
- * period. */
+/* Frees the servers after a grace period: a thread finds its CPU's server, and queues to it, inside one read-side
+ * section. */
 void urcu_servers_free_all(struct rtrcu_adopted *adopted)
 {
     struct adopt_server *gone[PLAT_CPU_MAX];

@@ -4,17 +4,16 @@
  * Knows: everything below, of which it uses the ranked lock, sequence numbers, callback queues, settings, fences.  Must
  * not know: the native domain's readers.  Waits, wakes and creates threads, as the rooms from work/ on do.
  *
- *  flavour  inside               another section      step     a reader's fence
+ *  flavour  inside               a new section        step     a reader's fence
  *  memb bp  low 32 bits not 0    high 32 bits differ  1 << 32  light while *light is not 0, else full
  *  mb       the same             the same             1 << 32  full
  *  qsbr     word not 0           word differs         2        full
  *
- * A grace period: begin; a fence; the scan, which stores in `seen` the word of each reader inside; then, after the
- * scan,
- * the generation advances by a step.  A reader has passed when it is outside, or when its section is another than the
- * one seen.  No word is ever compared with the current generation: a reader may load a generation, sleep for many grace
- * periods, and store it then.  Compared with the word seen, a reader can at worst be waited for too long, and no longer
- * than its section.
+ * A grace period: begin; a fence; the scan, which stores in `seen` the word of each reader inside; then the generation
+ * advances by a step.  A reader has passed when it is outside, or when its section is not the one seen.  No word is
+ * compared with the current generation: a reader may load a generation, sleep for many grace periods, and store it
+ * then.  Since words are compared with the word seen, such a reader delays a grace period at most until its section
+ * ends.
  *
  *  word         transition       after
  *  outside      its owner        inside, with the generation that it loaded at some time before
@@ -55,7 +54,7 @@ struct adopt_record {
 
 #define URCU_RECORDS 32
 
-/* Never freed; another chunk is added at the end. */
+/* Records.  A chunk is never freed; new chunks are added at the end of the list. */
 struct urcu_chunk {
     struct urcu_chunk *next; /* atomic */
     struct adopt_record record[URCU_RECORDS];
@@ -100,7 +99,7 @@ struct adopt_server {
     int32_t cpu;        /* -1: any */
     bool joined_by_program;
     bool lifted;         /* of its thread: its nice value is raised */
-    int64_t held_off_ns; /* of its thread: since when forks have kept it from its next batch, 0 = they do not */
+    int64_t held_off_ns; /* of its thread: time since which forks have kept it from its next batch, 0 = no fork does */
     uint64_t invoked;    /* atomic counter */
     uintptr_t function;  /* atomic: function that its thread runs, or ran last */
     int64_t inbox_ns;    /* atomic: when the inbox ceased to be empty, 0 = its thread has taken it since */
@@ -153,9 +152,9 @@ struct rtrcu_adopted {
     uint32_t drainer;                          /* atomic: futex: id of the thread that drains rings, 0 = none */
     uint32_t defers;                           /* atomic: the default server has rings to drain */
     struct tally drain_waiters;                /* threads that wait for the drainer */
-    struct adopt_ring *draining, *drains_to;   /* of the drainer: the ring being drained, and the one before which it
-                                                  stops */
-    uintptr_t running_deferred;                /* atomic: the function that it runs; written by the drainer */
+    struct adopt_ring *draining, *drains_to;   /* of the drainer: the ring being drained, and the ring before which the
+                                                  drainer stops */
+    uintptr_t running_deferred;                /* atomic: the deferred function that runs; written by the drainer */
     uint32_t apart;                            /* atomic: deferred functions that are in no ring */
     uint64_t over_qmax;                        /* atomic: calls that found the backlog at qmax, and succeeded */
     uint64_t blocked;                          /* atomic: calls that waited for a backlog at qmax */
@@ -174,7 +173,7 @@ struct urcu {
     struct rtrcu_adopted *first; /* atomic */
     unsigned int exit_key;       /* for threads that exit while they are registered */
     int32_t exit_error;          /* not 0: there is no key */
-    struct work_pause pause;     /* for their servers */
+    struct work_pause pause;     /* for the servers of all flavours */
 };
 
 void urcu_init(struct urcu *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
@@ -205,8 +204,8 @@ void urcu_unregister(struct rtrcu_adopted *adopted);
 void urcu_offline(struct rtrcu_adopted *adopted);
 void urcu_online(struct rtrcu_adopted *adopted);
 void urcu_wake_sleeper(struct rtrcu_adopted *adopted);
-/* Called by the exit hook.  While further rounds of destructors are left it is armed again, to run after the program's
- * own hook; then it unregisters the calling thread. */
+/* Called by the exit hook.  While further rounds of destructors are left, arms the hook again, to run after the
+ * program's own hook; then unregisters the calling thread. */
 void urcu_thread_exits(struct urcu *all);
 /* Arm the exit hook for the calling thread. */
 void urcu_arm_exit(struct urcu *all);
@@ -230,15 +229,15 @@ static inline void urcu_sleep_on(const struct rtrcu_adopted *adopted, uint32_t *
 }
 /* Is the calling thread inside a section?  Being online does not count. */
 bool urcu_in_section(const struct rtrcu_adopted *adopted);
-/* Report that @call, which returns without waiting, would wait for itself inside @where. */
+/* Report that the calling thread would wait for itself in @call inside @where; @call returns without waiting. */
 void urcu_refuse_wait(struct rtrcu_adopted *adopted, const char *call, const char *where);
-/* May @call wait for callbacks?  False, with a report: it would wait for itself. */
+/* May @call wait for callbacks?  False, with a report: the calling thread would wait for itself. */
 bool urcu_may_wait(struct rtrcu_adopted *adopted, const char *call);
 /* Begin a wait for readers in @call: the thread is outside meanwhile, whatever its discipline.  Pass the result to
  * urcu_wait_end(). */
 bool urcu_wait_begin(struct rtrcu_adopted *adopted, const char *call);
 void urcu_wait_end(struct rtrcu_adopted *adopted, bool was_online);
-/* Wait for a grace period from here on, as @call. */
+/* Wait for a full grace period; reports name @call. */
 void urcu_synchronize(struct rtrcu_adopted *adopted, const char *call);
 
 /* ---- reports: report.c ---- */
@@ -274,10 +273,10 @@ struct adopt_server *urcu_server_in_use(struct rtrcu_adopted *adopted);
 /* Queue to the server in use.  A server that belongs to a CPU is used only if the caller is in a section. */
 void urcu_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
 void urcu_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func);
-/* Create its thread if it has none, and make it begin immediately.  False: no thread can be created now. */
+/* Create the server's thread if it has none, and make it begin immediately.  False: no thread can be created now. */
 bool urcu_server_urge(struct adopt_server *server);
 bool urcu_server_start(struct adopt_server *server);
-/* Create its thread if it has none, and wake it if it is asleep. */
+/* Create the server's thread if it has none, and wake it if it is asleep. */
 void urcu_server_wake(struct adopt_server *server);
 struct adopt_server *urcu_server_default(struct rtrcu_adopted *adopted);
 struct adopt_server *urcu_server_of_cpu(struct rtrcu_adopted *adopted, int cpu);
@@ -326,7 +325,8 @@ static inline bool urcu_defer_waits(const struct rtrcu_adopted *adopted)
 }
 /* Become the drainer.  False: *@drainer is the drainer. */
 bool urcu_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer);
-/* Called by the drainer, as all functions below.  True: notify the default server that it has rings to drain. */
+/* Cease to be the drainer.  Called by the drainer, like all functions below.  True: notify the default server that it
+ * has rings to drain. */
 bool urcu_drain_release(struct rtrcu_adopted *adopted);
 /* Count the functions in the rings from @first to before @end: they may run after a grace period from here on.  False:
  * no function is left. */
@@ -344,8 +344,8 @@ void urcu_rings_after_fork_child(struct rtrcu_adopted *adopted, struct plat_tid 
 /* ---- defer_rcu(): defer.c ---- */
 
 void urcu_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
-/* Wait until functions deferred before have returned: those of all threads, those of the calling thread.  Refused if it
- * would wait for itself. */
+/* Wait until all functions that were deferred before have returned; the second call: those that the calling thread
+ * deferred.  Refused if the calling thread would wait for itself. */
 void urcu_defer_barrier(struct rtrcu_adopted *adopted);
 void urcu_defer_barrier_own(struct rtrcu_adopted *adopted);
 

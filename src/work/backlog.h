@@ -18,12 +18,12 @@ struct work_patience {
 };
 
 /* Remaining time for which the producer waits, given that @returned callbacks of its queue and @all_returned of the
- * process have returned; below 0: neither has moved for WORK_PATIENCE_NS, or the queue not for
- * WORK_PATIENCE_QUEUE_NS. */
+ * process have returned; below 0: no callback of the process has returned for WORK_PATIENCE_NS, or none of the queue
+ * for WORK_PATIENCE_QUEUE_NS. */
 int64_t work_patience_left(struct work_patience *patience, uint64_t returned, uint64_t all_returned);
 
-/* Set the calling invoker's nice value: above ordinary threads while its backlog is at qmax, as far as permitted, else
- * @nice. *@lifted: is it raised?  Returns true if this call raised it. */
+/* Set the calling invoker's nice value: WORK_LIFTED_NICE, if permitted, while its backlog is at qmax (@full), else
+ * @nice.  *@lifted: whether the invoker is raised.  Returns true if this call raised it. */
 bool work_backlog_lift(bool full, bool *lifted, int nice);
 
 #endif

@@ -8,8 +8,9 @@
 
 #define CALLS 16 /* calls for which one reading is used */
 
-/* The process may have changed its nice value since it began, so its main thread defines what is ordinary now.  The
- * thread that created the driver may have passed its nice value to it, and would hand over to an equal. */
+/* Is the calling thread's nice value above those of ordinary threads?  The process may have changed its nice value
+ * since it began, so the main thread's present value counts too.  False for the driver, which may have inherited its
+ * creator's nice value: the creator would leave work to a thread with the same value. */
 static bool is_low_priority(const struct work *work)
 {
     int32_t ordinary = rtrcu_load_acquire(&work->attr)->nice, own = plat_sched_nice(lock_thread_id());
@@ -18,7 +19,8 @@ static bool is_low_priority(const struct work *work)
     return own > plat_sched_nice(plat_main_thread());
 }
 
-/* Low bit: low priority.  The other bits: calls for which that is used. */
+/* Caches the answer in rtrcu_self.sched: the low bit is the answer, the other bits are the number of calls for which it
+ * is still used. */
 bool work_caller_is_low_priority(const struct work *work)
 {
     uint32_t known = rtrcu_self.sched;

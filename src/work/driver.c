@@ -7,11 +7,13 @@
 
 #include "work/work.h"
 
-/* Where no daemon can be created the driver runs callbacks, and one of them has ended it.  If it is refused now, the
- * next call of each owner tries again when it checks its limits, even if its inbox was not empty.
- * - an owner's check comes first, then our store makes it check again;
- * - our store comes first, then the owner, which fences between its check and this, finds that the driver has ended.
- * Forbidden: the owner has put its next check off AND believes that the driver runs. */
+/* Create the driver's thread again after a callback has ended it; the driver runs callbacks where no daemon can be
+ * created.  If the creation is refused, the next call of each owner tries again when it checks its limits, even if its
+ * inbox was not empty.
+ * - the owner's check first:  our store makes the owner check again;
+ * - our store first:  the owner, which fences between its check and its read of the driver's state, finds that the
+ *   driver has ended.
+ * Forbidden: the owner has put off its next check AND finds that the driver runs. */
 static void on_thread_end(void *argument)
 {
     struct work *work = argument;
@@ -31,7 +33,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* The row is read after the claim, which work_driver_change() needs too, so the body is that of the driver in force. */
+/* Reads the row after the claim, which work_driver_change() needs too, so the body is that of the driver in force. */
 int work_driver_start(struct work *work)
 {
     sigset_t saved;
@@ -46,7 +48,7 @@ int work_driver_start(struct work *work)
     return work_thread_make(work, &work->thread, &start, &saved);
 }
 
-/* Not in a handler that interrupted the library. */
+/* Does nothing in a handler that interrupted the library. */
 void work_driver_start_in_call(struct work *work)
 {
     bool may = plat_tid_is(work->survivor, lock_thread_id()) || !reader_self_is(READER_STATE_DEADLINE);
@@ -70,7 +72,8 @@ void work_driver_changed(struct work *work)
     if (!work_thread_release(&work->thread))
         return;
     (void)work_driver_start(work);
-    work_driver_leave(work); /* the previous driver may have had a thread, so no other was notified of its work */
+    work_driver_leave(work); /* the previous driver may have had a thread, so no other thread was notified of its
+                                work */
 }
 
 void work_driver_leave(struct work *work)

@@ -34,7 +34,8 @@ void work_end_after(struct work *work, bool (*any)(void *owner), void *owner)
     work->invokers[room] = (struct work_invokers){any, owner};
 }
 
-/* A library thread that forked continues in the child; the others are created again when needed. */
+/* Resets the state of all threads.  A library thread that forked continues in the child; other library threads are
+ * created again when needed. */
 void work_after_fork_child(struct work *work, struct plat_tid old_thread_id)
 {
     rtrcu_store_relaxed(&work->threads, 0);

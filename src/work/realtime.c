@@ -5,7 +5,7 @@
  */
 #include "work/work.h"
 
-/* A share is counted over this time; half of it may be used at a stretch. */
+/* The period over which a share is counted; a thread may use half of a period's share without a break. */
 #define PERIOD_NS 100000000
 
 static struct work_worker *worker_of(struct work *work)
@@ -29,7 +29,7 @@ static bool is_demanded(const struct rtrcu_config *config)
     return config->gp_rtprio > 0 || config->krcud_rtprio > 0;
 }
 
-/* @active: real-time threads queue callbacks. */
+/* The priority for a thread of @kind.  @active: real-time threads queue callbacks. */
 static int32_t wanted(const struct rtrcu_config *config, enum work_rt_kind kind, bool active)
 {
     int32_t setting = setting_of(config, kind);
@@ -41,7 +41,7 @@ int work_rt_priority(const struct work *work, enum work_rt_kind kind)
     return wanted(config_now(work->config), kind, rtrcu_load_relaxed(&work->rt.state) != WORK_RT_OFF);
 }
 
-/* One above those that it lowers; 0 where it lowers none. */
+/* The priority of the worker: one above the highest that it may give to other threads; 0 if that is 0. */
 static int priority_by(const struct rtrcu_config *config)
 {
     int32_t driver = wanted(config, WORK_RT_DRIVER, true), daemon = wanted(config, WORK_RT_DAEMON, true);
@@ -68,7 +68,7 @@ static bool was_refused(const struct work *work, int64_t now)
     return refused && now - refused < WORK_REFUSED_NS;
 }
 
-/* The state is ON.  Wake the worker, or create it; where that is refused all threads stay ordinary. */
+/* Called when the state has become ON: wake the worker, or create it.  If that is refused, the state is OFF again. */
 static void start(struct work *work)
 {
     if (work_worker_start(worker_of(work)) == 0) {
@@ -79,7 +79,7 @@ static void start(struct work *work)
     rtrcu_store_relaxed(&work->rt.state, WORK_RT_OFF);
 }
 
-/* Under the lock. */
+/* Is @rt on the list?  Under the lock. */
 static bool is_listed(const struct work_rt *all, const struct work_rt_thread *rt)
 {
     const struct work_rt_thread *at = all->first;
@@ -137,7 +137,8 @@ void work_rt_runs(struct work *work, struct work_rt_thread *thread)
 
 /* ---- called by producers ---- */
 
-/* A deadline thread makes no system call here: its class was read when it registered. */
+/* Is the calling thread a real-time thread?  A deadline thread makes no system call here: its class was read when it
+ * registered. */
 static bool is_realtime(struct work_producer *producer, int64_t now, bool deadline)
 {
     bool known = producer->thread == lock_thread_number();
@@ -192,8 +193,8 @@ void work_rt_note_at_registration(struct work *work, struct work_producer *produ
 /* ---- the worker ---- */
 
 /* Under the lock: count what the thread has used of its share.  Use as an ordinary thread is free.  A daemon that has
- * used its share stays an ordinary thread until its batch ends: if it spins for an ordinary thread, that one needs all
- * the time that it can get. */
+ * used its share stays an ordinary thread until its batch ends: a callback may spin until an ordinary thread has
+ * run. */
 static void account(struct work_rt_thread *rt, struct plat_tid thread, int64_t elapsed_ns, int32_t share)
 {
     int64_t cpu_ns = plat_clock_of_thread(thread);
@@ -210,7 +211,7 @@ static void account(struct work_rt_thread *rt, struct plat_tid thread, int64_t e
     }
 }
 
-/* Under the lock.  False: refused. */
+/* Set the priority of one thread.  Under the lock.  False: refused. */
 static bool change(struct work *work, struct work_rt_thread *rt, struct plat_tid thread, int32_t priority)
 {
     if (rt->priority == priority)
@@ -225,7 +226,7 @@ static bool change(struct work *work, struct work_rt_thread *rt, struct plat_tid
     return true;
 }
 
-/* Under the lock: give each thread the priority that it is to have until the next look.  False: one was refused. */
+/* Under the lock: set the priority of each thread until the next look.  False: a change was refused. */
 static bool change_all(struct work *work, const struct rtrcu_config *config, bool active)
 {
     bool may = true;
@@ -237,7 +238,7 @@ static bool change_all(struct work *work, const struct rtrcu_config *config, boo
     return may;
 }
 
-/* Under the lock: count what all threads have used since the last look.  True: one of them runs, or will. */
+/* Under the lock: count what all threads have used since the last look.  True: a thread runs, or will run. */
 static bool account_all(struct work *work, const struct rtrcu_config *config, int64_t elapsed_ns)
 {
     bool runs = false;
@@ -251,8 +252,9 @@ static bool account_all(struct work *work, const struct rtrcu_config *config, in
     return runs;
 }
 
-/* Where the worker was refused a priority above those of the others it could not lower them: then `auto` lifts none,
- * and only a setting that demands a priority is obeyed. */
+/* Account for all threads and set their priorities; returns the state that follows.  If the worker was refused a
+ * priority above theirs, it could not lower them: then `auto` raises no thread, and only a setting with a number
+ * does. */
 static enum work_rt_state look(struct work *work, int64_t now)
 {
     const struct rtrcu_config *config = config_now(work->config);
@@ -296,8 +298,8 @@ const struct work_job work_job_share = {"rtrcu-share", share_body, first_priorit
 
 /* ---- fork ---- */
 
-/* The kernel has made the forking thread an ordinary one, since real-time threads of the library do not pass their
- * class on. */
+/* Resets all priorities: the kernel has put the forking thread under SCHED_OTHER, since real-time threads of the
+ * library do not pass their class on. */
 void work_rt_after_fork_child(struct work *work)
 {
     lock_reset(&work->rt.lock);

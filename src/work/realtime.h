@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The driver and the daemons at a real-time priority: while a real-time thread queues callbacks, and for a share of the
+/* Real-time priorities of the driver and the daemons, while a real-time thread queues callbacks, and for a share of the
  * CPU time.
  *
  * One worker, rtrcu-share, changes their priorities.  It has a priority above theirs, so it also lowers a thread in the
@@ -11,16 +11,17 @@
  *  OFF      work_rt_runs()           ON       the same, by the driver or a daemon, or where a setting demands it
  *  ON       look()                   ON       the worker looks again after WORK_RT_LOOK_NS
  *  ON       look()                   RESTING  the threads keep their priority, and sleep
- *  ON       look()                   OFF      no real-time producer for WORK_RT_HOLD_NS, or refused: all are ordinary
+ *  ON       look()                   OFF      no real-time producer for WORK_RT_HOLD_NS, or refused: all SCHED_OTHER
  *  any      share_body()             OFF      the library is shut down
- *  RESTING  work_rt_runs()           ON       by one of them, which wakes the worker
+ *  RESTING  work_rt_runs()           ON       by the driver or a daemon, which wakes the worker
  */
 #ifndef RTRCU_WORK_REALTIME_H
 #define RTRCU_WORK_REALTIME_H
 
 #include "work/thread.h"
 
-/* How often the worker looks, how long a producer counts, and how often a producer's own class is read. */
+/* Interval between the worker's looks; time for which a real-time producer counts; interval between readings of a
+ * producer's scheduling class. */
 #define WORK_RT_LOOK_NS 10000000
 #define WORK_RT_HOLD_NS 1000000000
 #define WORK_RT_CLASS_NS 1000000000
@@ -38,7 +39,7 @@ struct work_rt_thread {
     const struct work_thread *thread;
     enum work_rt_kind kind;
     bool spent;       /* it has used its share: an ordinary thread for now */
-    bool went_on;     /* it has begun a batch, or woken, since it became an ordinary thread for that */
+    bool went_on;     /* it has begun a batch, or woken, since `spent` was set */
     int32_t priority; /* in force, 0 = SCHED_OTHER */
     int64_t cpu_ns;   /* CPU time that it had used at the last look */
     int64_t debt_ns;  /* real-time use beyond the share so far, at least 0 */
@@ -53,9 +54,9 @@ struct work_rt {
     int64_t looked_ns;   /* time of the last look; written by the worker */
 };
 
-/* What is known of the scheduling class of a thread that queues callbacks.  Written by that thread. */
+/* The scheduling class of a thread that queues callbacks, as that thread read it last.  Written by that thread. */
 struct work_producer {
-    uint32_t thread; /* its id; another thread has to read its class first */
+    uint32_t thread; /* id of the thread that read it; valid for no other thread */
     bool realtime;
     int64_t read_ns;
 };

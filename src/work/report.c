@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Printing reports in a worker that holds no lock, so a full pipe, the loader's lock or a handler of the program may
- * block it without harm; the reported grace period still ends when its readers end.  The worker has the priority of the
- * threads that advance grace periods, if permitted: whatever keeps readers from running would also delay the report.
+/* The worker that prints reports.  It holds no lock, so a full pipe, the loader's lock or a handler of the program may
+ * block it without harm; the reported grace period still ends when its readers end.  It has the priority of the threads
+ * that advance grace periods, if permitted, since threads that keep readers from running could also delay the report.
  *
  * tested by: test/api/stall.cc
  */
@@ -79,7 +79,7 @@ static int64_t check_visit(struct work *work, struct visit_known *known)
     return known->report_ns - age_ns;
 }
 
-/* The program's handler has ended the thread: the next report creates another. */
+/* Called when the program's handler has ended the thread: the next report creates another thread. */
 static void on_thread_end(void *argument)
 {
     struct work_worker *worker = argument;
@@ -140,7 +140,7 @@ static void *notify_body(void *argument)
     return NULL;
 }
 
-/* The reported cause may be that ordinary threads do not get to run. */
+/* kthread_prio, since ordinary threads may be kept from running by the threads that a report is about. */
 static int first_priority(const struct rtrcu_config *config, int creator)
 {
     (void)creator;
@@ -155,7 +155,7 @@ static bool has_stall_handler(const struct work *work)
 static bool has_handler(const struct work *work)
 {
     (void)work;
-    return true; /* it is requested only if the program has set a handler */
+    return true; /* a notification is requested only if the program has set a handler */
 }
 
 const struct work_job work_job_report = {"rtrcu-report", report_body, first_priority, has_stall_handler};

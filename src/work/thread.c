@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Creating threads of the library: on first need, by one thread at a time; a refused one is tried again later.
+/* Creation of library threads on first need, by one thread at a time; a refused creation is tried again later.
  *
  * tested by: test/unit/work/thread_state.cc, test/api/threads.cc, test/api/ending.cc
  */
@@ -7,7 +7,7 @@
 
 #include "work/work.h"
 
-/* Interval between checks whether the process still has threads of its own. */
+/* Interval between checks whether the process still has program threads. */
 #define LOOK_NS 50000000
 
 bool work_thread_hold(struct work_thread *thread)
@@ -67,8 +67,9 @@ static void *begin_as_ours(void *argument)
 
 #define END_POLL_NS 50000
 
-/* Wake the thread until its body has returned, so that no check of the flag can miss the wake-up.  Then wait until the
- * kernel's thread has exited: its stack and its thread-local storage are free afterwards. */
+/* End one thread.  Wake it repeatedly until its body has returned, so that no check of the flag can miss the
+ * wake-up.  Then wait until the kernel's thread has exited: its stack and its thread-local storage are free
+ * afterwards. */
 static void end(struct work_thread *thread)
 {
     struct plat_thread_snapshot seen;
@@ -117,9 +118,9 @@ static bool invokes(const struct work *work)
     return false;
 }
 
-/* The library's number is read before the kernel's, so no program thread is mistaken for a library thread created
- * meanwhile.  It must not have changed afterwards, or a program thread could be mistaken for a library thread that has
- * exited. */
+/* Are all threads of the process the library's?  The library's number is read before the kernel's, so no program thread
+ * is mistaken for a library thread created meanwhile.  If it has changed afterwards, the answer is no: a program thread
+ * could be mistaken for a library thread that has exited. */
 static bool only_ours_are_left(struct work *work)
 {
     uint64_t ours = rtrcu_load_acquire(&work->threads);
@@ -146,7 +147,8 @@ static void *end_body(void *argument)
     exit(0);
 }
 
-/* If refused, the next library thread that is created tries again. */
+/* If the main thread has ended, create the thread that ends the process.  If that is refused, the next creation of a
+ * library thread tries again. */
 static void start_end_thread(struct work *work)
 {
     struct work_thread_spec start = {.name = "rtrcu-end", .body = end_body, .argument = work};
@@ -155,8 +157,8 @@ static void start_end_thread(struct work *work)
         (void)work_thread_make(work, &work->end, &start, &saved);
 }
 
-/* The flag is stored, then the number is read; a thread that creates a thread counts it, then reads the flag.  Both by
- * updates. */
+/* Stores the flag, then reads the number of library threads; work_thread_make() counts its thread, then reads the
+ * flag.  Both stores are atomic updates, so one of the two creates the thread that ends the process. */
 void work_main_ends(struct work *work)
 {
     rtrcu_exchange(&work->main_ended, 1);
@@ -166,7 +168,7 @@ void work_main_ends(struct work *work)
 
 /* ---- creating ---- */
 
-/* Called by the creator of the thread, one at a time. */
+/* Add @thread to work->made when it is first created.  Called by its creator; a thread has one creator at a time. */
 static void note_made(struct work *work, struct work_thread *thread)
 {
     if (thread->work)
@@ -178,7 +180,8 @@ static void note_made(struct work *work, struct work_thread *thread)
     while (!rtrcu_compare_exchange(&work->made, &newest, thread));
 }
 
-/* The thread is counted after its creation, and uncounted before its exit, so the kernel never counts fewer. */
+/* Counts the thread after its creation; work_thread_ended() uncounts it before its exit.  So the library never counts
+ * more threads than the kernel. */
 int work_thread_make(struct work *work, struct work_thread *thread, const struct work_thread_spec *start,
                      const sigset_t *saved)
 {

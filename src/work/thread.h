@@ -72,8 +72,8 @@ struct work_thread_spec {
     const struct plat_thread_attr *attr; /* NULL = those of all threads now */
 };
 
-/* Never freed, since a thread that creates a thread may still read it.  So there is one for each pair of a CPU list and
- * a stack size. */
+/* Thread attributes for one pair of a CPU list and a stack size.  Never freed, since a thread that creates a thread may
+ * still read them. */
 struct work_attr {
     struct work_attr *older;
     struct plat_thread_attr attr;
@@ -88,7 +88,7 @@ static inline bool work_thread_runs(const struct work_thread *thread)
 {
     return rtrcu_load_acquire(&thread->state) == WORK_RUNNING;
 }
-/* Does it exist, or is it being created? */
+/* Does the thread exist, or is it being created? */
 static inline bool work_thread_exists(const struct work_thread *thread)
 {
     return rtrcu_load_acquire(&thread->state) != WORK_NONE;
@@ -99,21 +99,21 @@ static inline int work_thread_nice(const struct work_thread *thread)
     return thread->attr->nice;
 }
 /* Claim the creation of a thread.  1: the caller must call work_thread_make().  0: the thread exists, or another thread
- * creates it.  -EAGAIN: one was refused less than a tick ago. From a claim to the end of work_thread_make() signals are
- * blocked, with the previous mask in @saved: a handler might fork, and the child has no creator for the thread, or
- * would have two. */
+ * creates it.  -EAGAIN: a thread was refused less than a tick ago. From a claim to the end of work_thread_make()
+ * signals are blocked, with the previous mask in @saved: a handler might fork, and the child has no creator for the
+ * thread, or would have two. */
 int work_thread_claim(struct work *work, struct work_thread *thread, sigset_t *saved);
 /* Create the thread that the caller has claimed.  Returns 0; -errno: no thread can be created now. */
 int work_thread_make(struct work *work, struct work_thread *thread, const struct work_thread_spec *start,
                      const sigset_t *saved);
-/* Is it the calling thread? */
+/* Is @thread the calling thread? */
 bool work_thread_is_me(const struct work_thread *thread);
 /* Called by the thread itself: it ends, and may be created again. */
 void work_thread_ended(struct work *work, struct work_thread *thread);
-/* Keep other threads from creating it.  False: it runs, or another thread creates it. */
+/* Keep other threads from creating @thread.  False: @thread runs, or another thread creates it. */
 bool work_thread_hold(struct work_thread *thread);
-/* Release a held thread.  True if it was needed meanwhile: the caller must have it created.  In the child of a forking
- * handler nothing is held any more. */
+/* Release a held thread.  True if it was needed meanwhile: the caller must have it created.  In a child that a handler
+ * has forked, no thread is held any more. */
 bool work_thread_release(struct work_thread *thread);
 /* End every library thread, and return when the kernel has no more of them.  No other thread is in a call. */
 void work_thread_end_all(struct work *work);

@@ -52,13 +52,13 @@ struct work_job {
  *
  *  before    transition              after
  *  any       work_worker_begins()   ABSENT
- *  ABSENT    work_worker_settle()   ABSENT             its initial priority; it appears with that
+ *  ABSENT    work_worker_settle()   ABSENT             its initial priority, before work_worker_appears()
  *  ORDINARY  work_worker_settle()   ORDINARY REALTIME  by itself: the priority wanted now, higher or lower
  *  REALTIME  work_worker_settle()   ORDINARY REALTIME
  *  ABSENT    work_worker_appears()  ORDINARY REALTIME  by itself
  *  ORDINARY  work_worker_appears()  ORDINARY
  *  REALTIME  work_worker_appears()  REALTIME
- *  ABSENT    work_worker_lift()     ABSENT             it has yet to read the wanted priority
+ *  ABSENT    work_worker_lift()     ABSENT             the worker has yet to read the wanted priority
  *  ORDINARY  work_worker_lift()     ORDINARY REALTIME  ORDINARY if refused
  *  REALTIME  work_worker_lift()     REALTIME
  *  any       work_worker_leaves()   ABSENT             by itself, before it ends
@@ -94,16 +94,18 @@ struct work_driver {
     void (*body)(struct driver *driver); /* body of its thread; returns at a shutdown.  NULL = it has no thread */
     /* Of a driver without a thread, called in a program thread: */
     void (*notify)(struct driver *driver); /* the thread has queued a callback, or requested a grace period */
-    void (*online)(struct driver *driver); /* it has come online: perhaps no thread does the work that is left */
-    void (*leave)(struct driver *driver);  /* it goes offline or exits: another thread must do the work that is left */
+    void (*online)(struct driver *driver); /* the thread has come online: perhaps no thread does the work that is
+                                              left */
+    void (*leave)(struct driver *driver);  /* the thread goes offline or exits: another thread must do the work that is
+                                              left */
 };
 
 /* Value: threads of one room that invoke callbacks. */
 struct work_invokers {
-    bool (*any)(void *owner); /* is one of them inside a callback? */
+    bool (*any)(void *owner); /* is such a thread inside a callback? */
     void *owner;
 };
-/* Rooms that have such threads: serve, srcu. */
+/* Number of rooms with such threads: serve, srcu. */
 #define WORK_INVOKERS 2
 
 struct work {
@@ -124,8 +126,8 @@ struct work {
                                  has a second thread */
     /* All threads. */
     const struct plat_thread_attr *attr; /* atomic: attributes of threads created from now on */
-    struct work_attr *attrs;             /* all but the process's own, newest first; under the configuration lock */
-    struct plat_thread_attr process;     /* those with which the process began */
+    struct work_attr *attrs;             /* all attributes but `process`, newest first; under the configuration lock */
+    struct plat_thread_attr process;     /* attributes with which the process began */
     int64_t refused_ns;                  /* atomic: when a thread was last refused, 0 = never */
     struct counter threads_refused;
     struct work_thread *made; /* atomic: all that have been created at least once, newest first */
@@ -151,7 +153,7 @@ struct work {
 /* @driver: argument of the row's functions. */
 void work_init(struct work *work, const struct config *config, struct reader_registry *registry, struct callback *cb,
                struct watch *watch, const struct work_driver *row, struct driver *driver);
-/* At initialisation: the process does not end while @any reports an invoker inside a callback. */
+/* At initialisation: register @any; the process does not end while it reports that an invoker is inside a callback. */
 void work_end_after(struct work *work, bool (*any)(void *owner), void *owner);
 void work_after_fork_child(struct work *work, struct plat_tid old_thread_id);
 /* Fill in the counters of this room. */
@@ -274,8 +276,8 @@ static inline bool work_take_urgent(struct work *work)
 }
 /* Notify the driver of work; @urgent: immediately, not at its next tick. */
 void work_driver_wake(struct work *work, bool urgent);
-/* Wake the driver unconditionally, even from a deadline thread: one that registers, so that the driver ticks from now
- * on, or one that waits. */
+/* Wake the driver unconditionally.  A deadline thread calls this too: when it registers, so that the driver ticks from
+ * now on, and when it waits. */
 void work_driver_wake_always(struct work *work);
 /* The calling thread is online again.  A deadline thread wakes no thread from now on, so if the driver sleeps without a
  * timeout, wake it.  If the driver has no thread, this thread may have to do the work that is left. */
@@ -303,7 +305,7 @@ static inline void *work_worker_owner(const struct work_worker *worker)
 {
     return worker->owner;
 }
-/* Create it if it does not exist.  0 or -errno. */
+/* Create the worker if it does not exist.  0 or -errno. */
 int work_worker_start(struct work_worker *worker);
 static inline bool work_worker_runs(const struct work_worker *worker)
 {
@@ -349,12 +351,12 @@ static inline int work_worker_priority(const struct work_worker *worker)
 /* Set the calling worker's priority to the value that @wanted returns from now on; a refusal is counted and printed
  * once. */
 void work_worker_settle(struct work_worker *worker, int (*wanted)(void *owner));
-/* Held from reading the waiters' priority to the change. */
+/* The lock of the worker's priority, held from reading the waiters' priority to the change. */
 static inline struct lock *work_worker_lock(struct work_worker *worker)
 {
     return &worker->lock;
 }
-/* Raise the worker to @priority, if it is lower; called by another thread. */
+/* Raise the worker to @priority, if its priority is lower; called by another thread. */
 void work_worker_lift(struct work_worker *worker, int priority);
 
 /* Count and print a refusal of real-time scheduling. */
@@ -379,7 +381,8 @@ static inline void work_rt_driver_runs(struct work *work)
 {
     work_rt_runs(work, &work->rt_driver);
 }
-/* The calling thread queues callbacks, or waits for them.  @producer: what is known of it, zero at first. */
+/* The calling thread queues callbacks, or waits for them.  @producer: its scheduling class as known so far, initially
+ * zero. */
 void work_rt_note(struct work *work, struct work_producer *producer);
 /* As work_rt_note(), for a thread that registers: its class is read even if it is a deadline thread, which cannot read
  * it later. */
@@ -399,8 +402,8 @@ extern const struct work_job work_job_report, work_job_notify;
  * lock. */
 void work_report(struct work *work);
 void work_report_left(struct work *work);
-/* Have a message printed that a deadline thread has left: by the same thread, or here if there is none.  Called by a
- * thread that may write. */
+/* Have a message of a deadline thread printed: by the worker that prints reports, or here if there is none.  Called by
+ * a thread that may write. */
 void work_message(struct work *work);
 /* Has the program set a handler? */
 static inline bool work_has_blocking_handler(const struct work *work)

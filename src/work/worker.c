@@ -23,8 +23,8 @@ void work_worker_after_fork_child(struct work_worker *worker, struct plat_tid ol
     *worker = fresh;
 }
 
-/* Driver sched is for programs that want no library threads: only a worker that calls a handler set by the program is
- * created. */
+/* May the worker be created?  Driver sched is for programs that want no library threads: with it, only a worker that
+ * calls a handler set by the program is created. */
 static bool may_be_made(const struct work_worker *worker)
 {
     return work_driver_has_thread(worker->work) ||

@@ -2,8 +2,7 @@
 /* Driver ltimer: polls once per tick, batches everything, and does not tick while there is nothing to do (2002).
  *
  * The least work for the most callbacks: no spinning, and one grace period per tick for any number of requests.  A
- * caller
- * of synchronize_rcu() still advances the grace period itself.
+ * caller of synchronize_rcu() still advances the grace period itself.
  * tested by: test/api/drivers.cc
  */
 #include "driver/driver.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Driver poll: the shortest grace periods, at the cost of a CPU (2002).
  *
- * While a grace period is wanted it requests reports immediately and polls without a pause.  It sleeps when nothing is
- * left to do, and between polls while no holdout can run beside it.
+ * While a grace period is requested the driver requests reports immediately and polls without a pause.  It sleeps when
+ * no work is left, and between polls while no holdout can run beside it.
  * tested by: test/api/drivers.cc
  */
 #include "driver/driver.h"

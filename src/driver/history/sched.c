@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Driver sched: has no thread; the program's own quiescent states do the work, one step each (2002).  They are
- * rcu_quiescent_state(), rcu_process_callbacks() and going offline, in any thread but deadline threads.  The end of a
- * section is none of them: an unlock takes no lock and advances no grace period.
+/* Driver sched: has no thread; the program's own quiescent states do the work, one step each (2002).  Such a state is
+ * rcu_quiescent_state(), rcu_process_callbacks() or going offline, in any thread but deadline threads.  The end of a
+ * section is not: an unlock takes no lock and advances no grace period.
  *
  * A quiescent-state thread that queues a callback or requests a grace period sets its own special flag.  At its next
  * quiescent state it takes one step of a grace period, if the gp lock is free, and sets the flag again while work is
@@ -13,8 +13,8 @@
  */
 #include "driver/driver.h"
 
-/* How often a departing thread checks the flags that it has set.  A flag that was clear each time was not lost to
- * concurrent updates: its thread took it. */
+/* How often a departing thread checks the flags that it has set.  A flag that was clear each time was not overwritten
+ * by concurrent updates: its thread has cleared it in its slow path. */
 #define LOOKS 8
 
 static void notify(struct driver *driver)
@@ -58,7 +58,8 @@ static void leave(struct driver *driver)
     }
 }
 
-/* A thread that left has set the flags of threads that were online then, perhaps of none. */
+/* The calling thread is online again: set its flag if work is left.  A thread that left has set only the flags of
+ * threads that were online then. */
 static void online(struct driver *driver)
 {
     if (driver_work_is_left(driver))
