@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Entry points of the libraries that replace liburcu's: each names its flavour's domain.
+/* Entry points of the libraries that replace liburcu's; each is passed the domain of its flavour.
  *
  * tested by: test/dropin/readers.c
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The native domain, the list of the others, and the public entry points: the only room with a mutable variable of
- * file scope.
+/* The native domain, the state shared by the other domains, and the public entry points: the only room with a mutable
+ * variable of file scope.
  *
  * Knows: everything below.  Carries out the actions that lower rooms return.
  */
@@ -37,7 +37,7 @@ struct domain_hooks {
 
 struct domain {
     uint32_t initialized;
-    int32_t message_error;      /* not 0: there is no key for it, and refusals are explained on standard error alone */
+    int32_t message_error;      /* not 0: there is no message_key, and refusals are printed on standard error alone */
     unsigned int message_key;   /* key of each thread's last refusal */
     void (*exit_handler)(void); /* atomic: called for threads that exit inside a section, or NULL */
     struct complaint refused;   /* refused configurations */
@@ -73,7 +73,8 @@ static inline struct work *api_work(void)
     return &rtrcu_domain.drive.work;
 }
 
-/* Idempotent; runs before main, or earlier if a constructor of the program reads first. */
+/* Initialise the native domain.  Idempotent; runs before main, or earlier if a constructor of the program reads
+ * first. */
 void api_init(void);
 
 /* ---- the rooms that wait: drive.c ---- */
@@ -93,8 +94,7 @@ void api_leave(bool exiting);
 /* The public function in progress, and its call site, from which a debugger finds the line. */
 #define API_CALL(called) ((struct reader_call){.name = called, .from = (uintptr_t)__builtin_return_address(0) - 1})
 
-/* Begin a call that waits: a quiescent-state thread goes offline meanwhile.  Returns whether it must come back
- * online. */
+/* Begin a call that waits: a quiescent-state thread goes offline meanwhile.  True: it must go online again. */
 bool api_wait_begin(struct reader_call call);
 void api_wait_end(bool was_online);
 /* As api_wait_begin(), for a call that waits for readers of other domains: sections of the native domain may be

@@ -11,7 +11,7 @@ __thread struct rtrcu_thread rtrcu_self RTRCU_TLS = {
     .flag = RTRCU_FLAG_INITIAL,
 };
 
-/* For inline readers on a processor for which detail/reader.h has no assembly. */
+/* The address of rtrcu_self, for inline readers on a processor for which detail/reader.h has no assembly. */
 __attribute__((noinline)) struct rtrcu_thread *rtrcu_self_pointer(void)
 {
     return &rtrcu_self;

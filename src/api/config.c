@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The public settings calls: structs of older and newer programs, one field by name, the reason of a refusal.
+/* Public functions for settings: structs of older and newer programs, one field by name, the reason of a refusal.
  *
  * tested by: test/api/config.cc
  */

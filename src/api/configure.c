@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Applying a configuration; statistics; version.
+/* The application of a configuration; statistics; version.
  *
  * tested by: test/api/config.cc
  */
@@ -43,7 +43,7 @@ static int change_fences(struct domain *domain, int32_t wanted, struct config_me
     return 0;
 }
 
-/* Policy krcud guarantees its daemons, so it is refused if one cannot be created. */
+/* Create all daemons for policy krcud, which is refused if a daemon cannot be created. */
 static int start_daemons(struct domain *domain, const struct rtrcu_config *config, const struct plat_thread_attr *attr,
                          struct config_message *why)
 {
@@ -101,7 +101,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
     return error;
 }
 
-/* Fields that the program does not know keep the value in force. */
+/* Copy the program's settings into @whole, and check them.  Fields that the program does not know keep the value in
+ * force. */
 static int take(const struct rtrcu_config *config, struct rtrcu_config *whole, struct config_message *why)
 {
     if (config->size < offsetof(struct rtrcu_config, boost)) {

@@ -11,8 +11,8 @@
 struct domain rtrcu_domain;
 
 /* The note that leads other processes to the block of inspect.c.  It is here, in an object that every program with the
- * library has.  Name, type and contents: the version of the note, and the distance from that field to the block. The
- * linker computes it, so it is right at any load address, and after stripping. */
+ * library has.  Its contents are the version of the note, and the distance from that field to the block.  The linker
+ * computes the distance, which is right at any load address, and after stripping. */
 __asm__(".pushsection .note.rtrcu.inspect, \"a\", %note\n"
         "    .balign 4\n"
         "    .long 6, 16, 0x7269\n"
@@ -50,7 +50,7 @@ static void on_thread_exit(void *self)
         work_main_ends(&rtrcu_domain.drive.work);
 }
 
-/* The main thread has the hook even if it never reads: when it exits, the process may continue. */
+/* Give the main thread the exit hook, even if it never reads: the process may continue after that thread's exit. */
 static void arm_main(struct domain *domain)
 {
     if (plat_thread_is_main())
@@ -61,8 +61,8 @@ static void arm_main(struct domain *domain)
  * them for ever. */
 #define FORK_LOCKS (UINT32_MAX << LOCK_RANK_QUEUES)
 
-/* A fork in a handler that interrupted a call of the library tears its child, which is not repaired: nothing is locked
- * for it, and nothing waits. */
+/* Pauses invokers and takes locks.  Does nothing in a handler that interrupted a call of the library: the child will be
+ * torn (base/call.h), and is not repaired. */
 static void on_fork_prepare(void)
 {
     if (call_is_open())
@@ -91,7 +91,8 @@ static void on_fork_parent(void)
     urcu_resume(&rtrcu_domain.urcu);
 }
 
-/* The forking thread is the child's only one.  Library threads are created again when first needed, not here. */
+/* Repairs all rooms for the child, whose only thread is the forking thread.  Library threads are created again when
+ * first needed, not here. */
 static void on_fork_child(void)
 {
     struct domain *domain = &rtrcu_domain;

@@ -5,7 +5,7 @@
  */
 #include "api/api.h"
 
-/* Read by other processes: its layout is frozen, and grows only at the end, as `bytes` then shows. */
+/* The block that other processes read.  Its layout is frozen, and grows only at the end; `bytes` is its size. */
 struct inspect_block {
     char magic[8];
     uint32_t version;

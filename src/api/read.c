@@ -12,9 +12,9 @@ void rtrcu_read_lock_slow(void)
     section_lock_slow(&rtrcu_domain.gp);
 }
 
-/* A driver without a thread works in calls of program threads that are outside and may take a moment: never in an
- * unlock, which is wait-free, and never in a deadline thread, which might wait for another thread's lock.  With @asked,
- * a driver whose thread cannot be created now works here too. */
+/* Take one step of the driver in the calling thread, if the driver has no thread or, with @asked, if its thread does
+ * not run.  Does nothing inside a section, in a handler that interrupted the holder of a lock, and in a deadline
+ * thread, which might wait for another thread's lock; false then.  An unlock, which is wait-free, never calls this. */
 static bool step(struct serve_call_budget *call_budget, bool asked)
 {
     bool may_work = section_nesting() == 0 && !lock_any_held(UINT32_MAX) && !reader_self_is(READER_STATE_DEADLINE);
@@ -85,10 +85,11 @@ void rtrcu_quiescent_state_slow(void)
     CALL_SCOPE();
     turn_perform(&rtrcu_domain.drive.turn, section_quiescent_slow(&rtrcu_domain.gp));
     (void)invoke_own(step_within(0, false));
-    callback_request_owner(&rtrcu_domain.cb); /* the budget left some: continue at the next quiescent state */
+    callback_request_owner(&rtrcu_domain.cb); /* callbacks may be left over: continue at the next quiescent state */
 }
 
-/* A call inside a section or a callback runs nothing, and leaves the thread's ready descriptor as it is. */
+/* Set or clear the thread's ready descriptor after a call; not if the call was inside a section or a callback, where it
+ * runs nothing. */
 static void settle_ready(const struct callback_own *own)
 {
     struct reader_record *record = reader_self();
@@ -193,7 +194,7 @@ void rtrcu_thread_offline(void)
         work_driver_leave(&rtrcu_domain.drive.work);
 }
 
-/* In force until the thread exits; so even a thread that does not read needs an exit hook. */
+/* The state lasts until the thread exits, so even a thread that does not read needs an exit hook. */
 void rtrcu_rt_awake(bool awake)
 {
     CALL_SCOPE();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Shutting the library down: its threads end, and are created again when they are needed.
+/* Shutdown of the library: its threads end, and are created again when they are needed.
  *
  * tested by: test/api/shutdown.cc
  */

@@ -23,7 +23,7 @@ void rtrcu_srcu_forget(struct srcu_struct *domain)
     srcu_domain_forget(all(), domain);
 }
 
-/* The worker exists from now on, so that signal handlers may queue callbacks. */
+/* Also creates the worker, so that signal handlers may queue callbacks. */
 int rtrcu_srcu_init(struct srcu_struct *domain, const char *name)
 {
     CALL_SCOPE();
@@ -37,7 +37,7 @@ int rtrcu_srcu_init(struct srcu_struct *domain, const char *name)
 int rtrcu_srcu_cleanup(struct srcu_struct *domain)
 {
     CALL_SCOPE();
-    return srcu_domain_end(all(), domain);
+    return srcu_domain_destroy(all(), domain);
 }
 
 /* ---- readers ---- */
@@ -70,7 +70,7 @@ void rtrcu_srcu_wake(uint32_t *slot, uint32_t announced)
 
 void rtrcu_srcu_must_have_begun(const struct srcu_struct *domain, const char *call)
 {
-    srcu_must_have_begun(domain, call);
+    srcu_must_be_initialised(domain, call);
 }
 
 void rtrcu_srcu_note_lock(struct srcu_struct *domain, int index, bool stays)
@@ -80,7 +80,7 @@ void rtrcu_srcu_note_lock(struct srcu_struct *domain, int index, bool stays)
 
 void rtrcu_srcu_note_unlock(struct srcu_struct *domain, int index)
 {
-    srcu_must_have_begun(domain, "srcu_read_unlock");
+    srcu_must_be_initialised(domain, "srcu_read_unlock");
     srcu_note_unlock(all(), domain, index, (uintptr_t)__builtin_return_address(0) - 1);
 }
 
@@ -89,7 +89,7 @@ void rtrcu_srcu_note_unlock(struct srcu_struct *domain, int index)
 void rtrcu_srcu_synchronize(struct srcu_struct *domain)
 {
     CALL_SCOPE();
-    srcu_must_have_begun(domain, "synchronize_srcu");
+    srcu_must_be_initialised(domain, "synchronize_srcu");
     srcu_note_wait(all(), domain, "synchronize_srcu");
     bool was_online = api_go_offline();
     srcu_wait(all(), domain, srcu_snap(domain));
@@ -104,7 +104,7 @@ uint64_t rtrcu_srcu_get_state(struct srcu_struct *domain)
 uint64_t rtrcu_srcu_start_poll(struct srcu_struct *domain)
 {
     CALL_SCOPE();
-    srcu_must_have_begun(domain, "start_poll_synchronize_srcu");
+    srcu_must_be_initialised(domain, "start_poll_synchronize_srcu");
     uint64_t cookie = srcu_snap(domain);
     srcu_want(domain, cookie);
     (void)srcu_notify(all());
@@ -130,7 +130,7 @@ void rtrcu_srcu_call(struct srcu_struct *domain, struct rcu_head *head, rcu_call
         return;
     }
 
-    srcu_must_have_begun(domain, "call_srcu");
+    srcu_must_be_initialised(domain, "call_srcu");
     head->func = func;
     if (srcu_call(all(), domain, head)) {
         CALL_SCOPE();
@@ -147,7 +147,7 @@ uint64_t rtrcu_srcu_pending(const struct srcu_struct *domain)
 void rtrcu_srcu_barrier(struct srcu_struct *domain)
 {
     CALL_SCOPE();
-    srcu_must_have_begun(domain, "srcu_barrier");
+    srcu_must_be_initialised(domain, "srcu_barrier");
     srcu_note_wait(all(), domain, "srcu_barrier");
     bool was_online = api_go_offline();
     srcu_wait_for_callbacks(all(), domain);

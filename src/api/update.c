@@ -46,7 +46,8 @@ void api_wait_end(bool was_online)
     work_driver_online(&rtrcu_domain.drive.work);
 }
 
-/* The settings `normal` and `expedited` replace one kind by the other; normal wins, as in the kernel. */
+/* The kind of grace period for a call that asks for @asked.  The settings `normal` and `expedited` replace one kind by
+ * the other; `normal` wins, as in the kernel. */
 static enum gp_kind kind_in_force(enum gp_kind asked)
 {
     const struct rtrcu_config *config = config_now(&rtrcu_domain.config);
@@ -106,8 +107,8 @@ static bool may_wait(void)
     return api_may_lock() && section_nesting() == 0;
 }
 
-/* No thread of the library advances the grace period that this call polls for: the call takes one step of it, which
- * never waits. */
+/* Take one step of the polled grace period, which no thread of the library advances.  Never waits; reports if the step
+ * is not allowed here. */
 static void step_polled(enum gp_kind kind)
 {
     if (may_wait() && kind == GP_NORMAL)
@@ -121,8 +122,8 @@ static void step_polled(enum gp_kind kind)
                  lock_thread_number());
 }
 
-/* The driver or the worker may have been refused when the grace period was requested: a thread that polls tries again,
- * and takes a step itself if they are still refused. */
+/* Has the grace period of @cookie passed?  If not, and if the driver or the worker was refused when the grace period
+ * was requested, try to create it again, and take a step here if that is refused too. */
 static bool poll_state(enum gp_kind kind, uint64_t cookie)
 {
     struct domain_drive *drive = &rtrcu_domain.drive;
@@ -170,8 +171,8 @@ uint64_t rtrcu_start_poll(void)
     uint64_t cookie = rtrcu_get_state();
     (void)gp_request(&rtrcu_domain.gp, GP_NORMAL, cookie);
     work_driver_start_in_call(work); /* a fork's child may have none, although the parent requested a grace period */
-    work_driver_wake(work, true);    /* urgent: callbacks may have requested the grace period already, for which the
-                                        driver does not hurry */
+    work_driver_wake(work, true);    /* urgent: if callbacks have requested this grace period already, the driver would
+                                        wait for its tick */
     return cookie;
 }
 
@@ -200,14 +201,15 @@ static bool may_wait_unasked(void)
     return may_wait() && !section_may_go_offline(&rtrcu_domain.gp);
 }
 
-/* May an enqueue wait for the backlog to shrink?  @may_wait: its caller expects that. */
+/* May an enqueue wait for the backlog to shrink?  @may_wait: the public function may wait. */
 static bool may_block(const struct domain *domain, bool may_wait)
 {
     return may_wait && config_now(&domain->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK && may_wait_unasked() &&
            !reader_self_is(READER_STATE_CALLBACK);
 }
 
-/* backpressure=block cannot hold up a caller that is inside a section, and the program may rely on it. */
+/* Report once that backpressure=block cannot hold up the caller, which is inside a section: the program may rely on
+ * it. */
 static __attribute__((noinline)) void report_unblocked(struct domain *domain, const struct reader_record *record)
 {
     bool blocks = config_now(&domain->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK;
@@ -218,14 +220,14 @@ static __attribute__((noinline)) void report_unblocked(struct domain *domain, co
 
     plat_print(
         "rtrcu: thread %u: %llu of its callbacks and frees are pending, above its limit of %llu, and with"
-        " backpressure=block call_rcu() cannot wait %s, so they go through (said once); queue them outside, or by"
+        " backpressure=block call_rcu() cannot wait %s, so they go through (printed once); queue them outside, or by"
         " call_rcu_try()\n",
         lock_thread_number(), (unsigned long long)callback_pending(record),
         (unsigned long long)callback_full_at(&domain->cb),
         reader_self_is(READER_STATE_QSBR) ? "while the thread is online" : "inside a read-side critical section");
 }
 
-/* Make the backlog be served sooner. */
+/* Have the backlog served sooner. */
 static void push(struct domain *domain, const struct reader_record *record, enum callback_pressure pressure)
 {
     /* While ready callbacks wait to be invoked, another grace period would only take CPU time from their invoker. */
@@ -250,13 +252,14 @@ static void press(struct domain *domain, struct reader_record *record, enum call
     }
 }
 
-/* The queue whose limits a thread with @record obeys; threads without one share a queue, and its limits. */
+/* The queue whose limits a thread with @record obeys; threads without a record share a queue, and its limits. */
 static struct reader_record *queue_of(struct reader_record *record)
 {
     return record ? record : reader_shared_record(&rtrcu_domain.registry);
 }
 
-/* The driver and the daemons become real-time threads for a real-time caller, before one of them is created. */
+/* Record the caller's scheduling class, so that the driver and the daemons are created as real-time threads for a
+ * real-time caller. */
 static void note_class(struct domain *domain, const struct reader_record *own)
 {
     struct work_producer unknown = {0};
@@ -375,7 +378,7 @@ static inline int note(struct callback_retired retired)
 }
 
 /* Called when neither malloc() nor the kernel has memory to queue @memory.  Readers may still use the object, so it
- * cannot hold its own record; if this thread cannot wait for them, the object leaks, with a report. */
+ * cannot be its own queue entry.  If this thread cannot wait for them, the object is leaked, with a report. */
 static __attribute__((noinline)) void free_without_note(void *memory)
 {
     /* A grace period that waits for a task may wait for the calling thread. */

@@ -73,8 +73,9 @@ void rtrcu_defer(void (*func)(void *), void *p)
 
 /* ---- forks, while a hash table resizes by itself ---- */
 
-/* If the hash table's worker waits for a grace period that waits for the forking thread, do not request it to pause.
- * Several threads may be about to fork: each records whether it has requested a pause. */
+/* Make the worker of liburcu's hash tables pause.  Not inside a section: the worker may wait for a grace period that
+ * waits for the forking thread.  Several threads may be about to fork: each records whether it has requested a
+ * pause. */
 static void before_fork(void)
 {
     struct domain_hooks *own = &rtrcu_domain.hooks;
@@ -110,7 +111,8 @@ static void after_fork_child(void)
     after_fork(true);
 }
 
-/* One set for all hash tables.  It runs before the library's own handlers, which were registered first. */
+/* Register the fork hooks of liburcu's hash tables: one set for all tables.  They run before the library's own
+ * handlers, which were registered first. */
 static void add_hooks(struct rtrcu_fork_hooks *hooks)
 {
     CALL_SCOPE();
@@ -128,7 +130,7 @@ static void add_hooks(struct rtrcu_fork_hooks *hooks)
         plat_fork_hooks(before_fork, after_fork_parent, after_fork_child);
 }
 
-/* The set remains, for a fork in progress. */
+/* Uncount a hash table.  The set of hooks remains, for a fork in progress. */
 static void remove_hooks(struct rtrcu_fork_hooks *hooks)
 {
     CALL_SCOPE();

@@ -126,7 +126,7 @@ static struct rcu_head *run_batch(struct callback *cb, struct srcu_inner *inner)
     return markers;
 }
 
-/* A barrier's caller may end the domain when its marker is done, so markers are marked as done last. */
+/* Marks markers as done last, since a barrier's caller may destroy the domain when its marker is done. */
 bool srcu_run(struct srcu *all, struct srcu_struct *domain)
 {
     struct srcu_inner *inner = srcu_inner(domain);

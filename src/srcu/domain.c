@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The life of a domain: its beginning, and its end unless it is in use.
+/* Initialisation and destruction of domains, and their repair in a fork's child.
  *
  * tested by: test/api/srcu.cc
  */
@@ -23,16 +23,17 @@ void srcu_init(struct srcu *all, const struct config *config, struct callback *c
         all->stripes *= 2;
 }
 
-void srcu_must_have_begun(const struct srcu_struct *domain, const char *call)
+void srcu_must_be_initialised(const struct srcu_struct *domain, const char *call)
 {
     uintptr_t stripes = rtrcu_load_relaxed(&domain->stripes);
     if (!stripes)
-        plat_die(
-            "rtrcu: thread %u: %s(): the domain at %p has not begun, or has ended; call init_srcu_struct() first\n",
-            lock_thread_number(), call, (const void *)domain);
+        plat_die("rtrcu: thread %u: %s(): the domain at %p is not initialised, or has been destroyed; call "
+                 "init_srcu_struct()"
+                 " first\n",
+                 lock_thread_number(), call, (const void *)domain);
     if (!(stripes & SRCU_STRIPES_MASK) && stripes != (uintptr_t)srcu_first(domain))
-        plat_die("rtrcu: thread %u: %s(): the domain at %p was copied or moved from other memory; a domain stays where"
-                 " init_srcu_struct() began it\n",
+        plat_die("rtrcu: thread %u: %s(): the domain at %p was copied or moved from other memory; a domain must stay"
+                 " where init_srcu_struct() initialised it\n",
                  lock_thread_number(), call, (const void *)domain);
 }
 
@@ -47,7 +48,7 @@ static struct srcu_struct **link_to(struct srcu *all, const struct srcu_struct *
     return NULL;
 }
 
-/* Called before the domain is listed. */
+/* Initialise a domain that is not listed yet. */
 static void domain_init(struct srcu_struct *domain, const char *name)
 {
     struct srcu_inner *inner = srcu_inner(domain);
@@ -62,8 +63,8 @@ static void domain_init(struct srcu_struct *domain, const char *name)
 int srcu_domain_init(struct srcu *all, struct srcu_struct *domain, const char *name)
 {
     lock_acquire(&all->lock);
-    bool has_begun = link_to(all, domain) != NULL;
-    if (!has_begun) {
+    bool initialised = link_to(all, domain) != NULL;
+    if (!initialised) {
         uint32_t number = ++all->numbers;
         domain_init(domain, name);
         domain->slot = &all->slots[number % SRCU_SLOTS].word;
@@ -74,10 +75,10 @@ int srcu_domain_init(struct srcu *all, struct srcu_struct *domain, const char *n
     }
     lock_release(&all->lock);
 
-    if (!has_begun)
+    if (!initialised)
         return 0;
     complain(&all->misuse,
-             "rtrcu: init_srcu_struct(%s): the domain has begun already and stays; end it by"
+             "rtrcu: init_srcu_struct(%s): the domain is initialised already and unchanged; destroy it by"
              " cleanup_srcu_struct() before its memory is used again",
              name);
     return -EBUSY;
@@ -92,7 +93,7 @@ void srcu_domain_forget(struct srcu *all, struct srcu_struct *domain)
     lock_release(&all->lock);
 }
 
-/* Under both locks. */
+/* Has the domain open sections, callbacks that have not returned, or waiting calls?  Under both locks. */
 static bool is_in_use(struct srcu_struct *domain)
 {
     const struct srcu_inner *inner = srcu_inner(domain);
@@ -100,7 +101,7 @@ static bool is_in_use(struct srcu_struct *domain)
            tally_read(&inner->callers);
 }
 
-/* Take it off the list, unless it is in use. */
+/* Remove @domain from the list.  -EBUSY: it is in use; -EINVAL: it is not listed. */
 static int unlist(struct srcu *all, struct srcu_struct *domain)
 {
     lock_acquire(&all->lock);
@@ -118,20 +119,21 @@ static int unlist(struct srcu *all, struct srcu_struct *domain)
     return error;
 }
 
-/* Without stripes a later call finds that it has ended. */
-int srcu_domain_end(struct srcu *all, struct srcu_struct *domain)
+/* Clears `stripes`, by which a later call sees that the domain has been destroyed. */
+int srcu_domain_destroy(struct srcu *all, struct srcu_struct *domain)
 {
     int error = unlist(all, domain);
     if (error == -EINVAL)
-        complain(&all->misuse, "rtrcu: cleanup_srcu_struct(): the domain at %p has not begun, or has ended already",
+        complain(&all->misuse,
+                 "rtrcu: cleanup_srcu_struct(): the domain at %p is not initialised, or has been destroyed",
                  (void *)domain);
     if (error == -EBUSY)
-        complain(
-            &all->misuse,
-            "rtrcu: cleanup_srcu_struct(%s): the domain is in use and stays: %llu sections, %llu callbacks, %u waiting"
-            " calls; end them and call srcu_barrier() first",
-            domain->name, (unsigned long long)srcu_inside(domain), (unsigned long long)srcu_pending(domain),
-            tally_read(&srcu_inner(domain)->callers));
+        complain(&all->misuse,
+                 "rtrcu: cleanup_srcu_struct(%s): the domain is in use and not destroyed: %llu sections, %llu "
+                 "callbacks, %u waiting"
+                 " calls; end them and call srcu_barrier() first",
+                 domain->name, (unsigned long long)srcu_inside(domain), (unsigned long long)srcu_pending(domain),
+                 tally_read(&srcu_inner(domain)->callers));
     if (error)
         return error;
 
@@ -154,8 +156,8 @@ void srcu_after_fork_parent(struct srcu *all)
     lock_release(&all->lock);
 }
 
-/* In the child no section and no callback is left: both continue in the parent.  So a grace period in progress has
- * ended. */
+/* Reset a domain in the child, where it has no section and no callback: these continue in the parent.  So a grace
+ * period in progress has ended. */
 static void domain_after_fork(struct srcu *all, struct srcu_struct *domain, struct plat_tid old_thread_id)
 {
     struct srcu_inner *inner = srcu_inner(domain);
@@ -194,7 +196,8 @@ void srcu_after_fork_child(struct srcu *all, struct plat_tid old_thread_id)
     (void)work_thread_after_fork(all->work, &all->thread, old_thread_id);
 }
 
-/* Sections do not survive into a fork's child: the code that forked inside one unlocks in both processes. */
+/* Ignores an unlock of a section from before a fork: the child does not have that section, but code that forked inside
+ * it unlocks in both processes.  Reports any other index. */
 void srcu_stale(struct srcu *all, const struct srcu_struct *domain, int index)
 {
     uint32_t forks = rtrcu_load_relaxed(&domain->current) >> 1;

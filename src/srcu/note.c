@@ -41,7 +41,7 @@ void srcu_note_lock(struct srcu *all, struct srcu_struct *domain, int index, uin
     rtrcu_store_relaxed(&note->thread, stays ? lock_thread_number() : 0);
 }
 
-/* While a section is open, the sums differ, whatever other threads do. */
+/* Ends the program if no section with @index can be open: while one is open, the sums differ. */
 void srcu_note_unlock(struct srcu *all, struct srcu_struct *domain, int index, uintptr_t place)
 {
     char code[160];

@@ -53,7 +53,7 @@ static void begin(struct srcu_struct *domain)
         end(inner);
 }
 
-/* Make one transition.  False: none is possible now. */
+/* Make one transition.  False: no transition is possible now. */
 static bool advance(struct srcu_struct *domain)
 {
     struct srcu_inner *inner = srcu_inner(domain);

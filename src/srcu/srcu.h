@@ -4,16 +4,18 @@
  * Knows: threads of the library, callback queues.  Must not know: the native domain's readers.
  *
  * A grace period waits until the sections that began before it have ended, whichever index they have: it drains the
- * index that new sections do not use, flips, and drains the other one.  If no reader is inside, it needs neither.
+ * index that new sections do not use, flips, so that new sections use this index, and drains the other index.  If no
+ * section is open, it needs neither drain.
  *
  *  before   transition      after
  *  IDLE     advance()       FIRST    a gp is wanted
  *  FIRST    advance()       IDLE     neither index has a section: the gp ends
  *  FIRST    advance()       SECOND   the index not in use is drained; flipped
- *  SECOND   advance()       IDLE     the other is drained, too: the gp ends
+ *  SECOND   advance()       IDLE     the other index is drained too: the gp ends
  *
  * A callback is in the inbox, then in the chain that waits for one gp, then ready.  One thread at a time, the runner,
- * runs ready callbacks of a domain: the worker, which serves all domains, or a caller of srcu_barrier() without it.
+ * runs ready callbacks of a domain: the worker, which serves all domains, or, if there is no worker, a caller of
+ * srcu_barrier().
  *
  * Locks: srcu.lock guards the list of domains, inner.lock the phase, the chains and the runner of one domain.  They are
  * held for steps, never for a wait.
@@ -64,9 +66,9 @@ static_assert(sizeof(struct srcu_inner) + BASE_CACHE_LINE <= sizeof(((struct src
               "room of the library");
 static_assert(sizeof(struct srcu_struct) <= 1024, "docs/domains.md");
 
-/* Where waiters announce themselves, shared by the domains whose numbers have the same remainder.  Never freed, so an
- * unlock may read it after its domain has been freed.  0, or the key of the domain and index waited for by the thread
- * that announced last. */
+/* A futex on which waiters announce themselves, shared by the domains whose numbers have the same remainder.  Never
+ * freed, since an unlock may read it after its domain has been freed.  It is 0, or the key of the domain and the index
+ * for which the thread that announced last waits. */
 struct srcu_slot {
     uint32_t word; /* atomic: futex */
 } __attribute__((aligned(BASE_CACHE_LINE)));
@@ -86,11 +88,11 @@ struct srcu {
     struct callback *cb; /* for its set of queued heads */
     struct watch *watch;
     struct work *work;
-    uint32_t stripes; /* constant: of a domain with contended readers; a power of 2 */
+    uint32_t stripes; /* constant: number of stripes of a domain with contended readers; a power of 2 */
     struct reader_registry *registry;
     struct lock lock;          /* guards the list of domains */
     struct srcu_struct *first; /* the list of domains, newest first */
-    uint32_t numbers;          /* under the list's lock: domains begun */
+    uint32_t numbers;          /* under the list's lock: number of domains initialised so far */
     uint32_t pass;             /* under the list's lock: counts passes over the list */
     uint32_t forks;            /* written in a fork's child, before it has a second thread */
     struct work_thread thread; /* the worker */
@@ -102,7 +104,7 @@ struct srcu {
     struct srcu_note notes[SRCU_NOTES];
 };
 
-/* The place of the next cache line.  A domain may be in memory of malloc(), which is aligned for less. */
+/* @place, rounded up to a cache line.  A domain may be in memory of malloc(), whose alignment is less. */
 static inline uintptr_t srcu_aligned(const void *place)
 {
     return ((uintptr_t)place + BASE_CACHE_LINE - 1) & ~(uintptr_t)(BASE_CACHE_LINE - 1);
@@ -143,7 +145,7 @@ static inline struct rtrcu_srcu_stripe *srcu_first(const struct srcu_struct *dom
 
 void srcu_init(struct srcu *all, const struct config *config, struct callback *cb, struct watch *watch,
                struct work *work);
-/* Begin a domain.  Returns 0; -EBUSY: it has begun already, and remains. */
+/* Initialise a domain.  Returns 0; -EBUSY: it is initialised already, and unchanged. */
 int srcu_domain_init(struct srcu *all, struct srcu_struct *domain, const char *name);
 /* End the program if @domain, which is listed, has been overwritten. */
 static inline void srcu_must_be_intact(const struct srcu *all, const struct srcu_struct *domain)
@@ -153,10 +155,10 @@ static inline void srcu_must_be_intact(const struct srcu *all, const struct srcu
                  " cleanup_srcu_struct()\n",
                  (const void *)domain);
 }
-/* End the program if @domain has not begun, has ended, or was copied. */
-void srcu_must_have_begun(const struct srcu_struct *domain, const char *call);
-/* End a domain.  Returns 0; -EBUSY: it is in use, and remains; -EINVAL: it is not listed. */
-int srcu_domain_end(struct srcu *all, struct srcu_struct *domain);
+/* End the program if @domain is not initialised, has been destroyed, or was copied. */
+void srcu_must_be_initialised(const struct srcu_struct *domain, const char *call);
+/* Destroy a domain.  Returns 0; -EBUSY: it is in use, and unchanged; -EINVAL: it is not listed. */
+int srcu_domain_destroy(struct srcu *all, struct srcu_struct *domain);
 /* Remove @domain from the list, whatever its state: the object that contains it is unloaded, or the process ends. */
 void srcu_domain_forget(struct srcu *all, struct srcu_struct *domain);
 void srcu_before_fork(struct srcu *all);
@@ -171,13 +173,14 @@ void srcu_stale(struct srcu *all, const struct srcu_struct *domain, int index);
 
 /* Both indexes, as bits. */
 #define SRCU_BOTH 3u
-/* Sections begun and not ended; late while readers come and go. */
+/* Number of open sections; approximate while sections begin and end. */
 uint64_t srcu_inside(const struct srcu_struct *domain);
 /* Have all sections of @indexes ended, as far as unfenced sums show? */
 bool srcu_looks_drained(const struct srcu_struct *domain, uint32_t indexes);
 /* Have all sections of @indexes ended that began before the call?  Under the lock. */
 bool srcu_is_drained(struct srcu_struct *domain, uint32_t indexes);
-/* Called by a contended reader on @cpu.  If one was seen on another CPU, give the domain an array of stripes. */
+/* Called by a contended reader on @cpu.  If such a reader was seen on a different CPU before, give the domain an array
+ * of stripes. */
 void srcu_sample(const struct srcu *all, struct srcu_struct *domain, uint32_t cpu);
 
 /* ---- grace periods: period.c ---- */
@@ -246,13 +249,13 @@ bool srcu_runner_is_me(struct srcu_struct *domain);
 
 /* Make the worker look for work; create it if it does not exist.  False: no thread can be created now. */
 bool srcu_notify(struct srcu *all);
-/* Wake it, even as a deadline thread, if it runs. */
+/* Wake the worker, if it runs; a deadline thread may call this too. */
 static inline void srcu_wake_worker(struct srcu *all)
 {
     if (work_thread_runs(&all->thread))
         work_thread_wake(&all->thread);
 }
-/* Report once that callbacks have no thread. */
+/* Report once that no thread runs callbacks of domains. */
 void srcu_report_no_worker(struct srcu *all);
 /* Wait until every callback queued to @domain before has returned. */
 void srcu_wait_for_callbacks(struct srcu *all, struct srcu_struct *domain);

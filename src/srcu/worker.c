@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The worker, one thread that serves all domains in turns, and waiting for callbacks.
+/* The worker, a thread that serves all domains in turn, and the wait for callbacks.
  *
- * It never waits for one domain's readers: it polls a grace period that they hold up.  Without a thread the callers of
- * srcu_barrier() serve.
+ * The worker never waits for one domain's readers: it polls a grace period that they hold up.  Without a worker,
+ * callers of srcu_barrier() serve the domains.
  * tested by: test/api/srcu.cc
  */
 #include <pthread.h>
@@ -71,14 +71,16 @@ static int64_t pass(struct srcu *all)
     return due;
 }
 
-/* Code of a callback has ended the thread: no thread would run the rest of the batch. */
+/* Called when a callback has ended the worker's thread: end the program, since no thread would run the rest of the
+ * batch. */
 static void on_thread_end(void *unused)
 {
     (void)unused;
     plat_die("rtrcu: a callback of call_srcu() has ended the thread that serves all domains; callbacks must return\n");
 }
 
-/* The event is read before the queues: a call after the pass has raised it.  Deadline threads wake no thread. */
+/* Reads the event before the queues, so that a call after the pass ends the sleep.  Deadline threads wake no thread, so
+ * the sleep is bounded while one exists. */
 static void *body(void *argument)
 {
     struct srcu *all = argument;

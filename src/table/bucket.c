@@ -81,7 +81,7 @@ void table_find(struct rtrcu_hash_line *bucket, struct table_search *search)
     }
 }
 
-/* [O29] Updater's half; the other is rtrcu_hash_in_line().
+/* [O29] Updater's half; the look-up's half is rtrcu_hash_in_line().
  *  - Our store of the pointer first:  a look-up that loads the new pointer sees the tag and the node's content, and so
  *    does every later look-up of that thread.
  *  - The look-up's load of the pointer first:  the look-up finds the slot free, or finds the slot's former entry.

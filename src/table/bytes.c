@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* SipHash-1-3: a hash of bytes whose collisions need the table's seed.
+/* SipHash-1-3: a hash of bytes, whose collisions cannot be found without the table's seed.
  */
 #include "table/table.h"
 

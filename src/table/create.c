@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The life of a table, and its counters.
+/* Creation and destruction of tables, and their counters.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool init_stripes(struct table *table)
     return table->stripes != NULL;
 }
 
-/* NULL: no memory. */
+/* Allocate a table with its first generation.  NULL: no memory. */
 static struct table *new_table(const struct rtrcu_hash_config *config)
 {
     struct table *table = malloc(sizeof(*table));

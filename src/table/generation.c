@@ -7,7 +7,8 @@
 
 #define BLOCK_MIN ((uint64_t)4096)
 #define BLOCK_MAX ((uint64_t)2 * 1024 * 1024)
-/* One of so many buckets needs a line when a table has doubled: fewer than 1 in 100 has more than six entries. */
+/* A block has one overflow line for this many buckets.  When a table has doubled, fewer than 1 bucket in 100 has more
+ * than six entries. */
 #define BLOCK_PART 64
 
 struct generation *generation_create(const struct table *table, uint64_t buckets)
@@ -108,7 +109,7 @@ static bool is_absent(struct rtrcu_hash_line *bucket, struct rtrcu_hash_node *no
     return !search.found;
 }
 
-/* False: no slot is free. */
+/* Put @node into a free slot of @line.  False: no slot is free. */
 static bool put_in_line(struct rtrcu_hash_line *line, struct rtrcu_hash_node *node)
 {
     unsigned int slot = 0;
@@ -119,8 +120,8 @@ static bool put_in_line(struct rtrcu_hash_line *line, struct rtrcu_hash_node *no
     return slot < RTRCU_HASH_SLOTS;
 }
 
-/* Slots are searched in the bucket's first line and in the overflow line that was added last, so the time of a move is
- * proportional to the entries, also where all have one hash.
+/* Put @node into its bucket of @to.  Free slots are searched only in the bucket's first line and in the overflow line
+ * that was added last, so the time of a move is proportional to the number of entries, even if all have the same hash.
  * The target may have readers: the second half of a shrink fills a bucket that the first half has made reachable. */
 static void put_moved(struct generation *to, struct rtrcu_hash_node *node)
 {

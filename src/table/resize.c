@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Resizes: when a table gets another generation, and the bounded steps by which it does.
+/* Resizes: the decision that a table needs a new generation, and the bounded steps that fill it.
  *
  * The next resize begins without waiting for a gp: links stay valid in the generation in which they were written.
  */
@@ -18,8 +18,8 @@ static int64_t count_entries(const struct table *table)
     return entries;
 }
 
-/* The number of buckets that @entries call for: at least a quarter of room above them when the table grows, and twice
- * as much as they need when it shrinks. */
+/* The number of buckets for @entries.  A table grows until the entries are at most three quarters of its bound, and
+ * shrinks while they are below a quarter of its bound. */
 static uint64_t wanted_buckets(const struct table *table, int64_t entries)
 {
     uint64_t now = buckets_of(table), wanted = now;
@@ -31,7 +31,7 @@ static uint64_t wanted_buckets(const struct table *table, int64_t entries)
     return wanted;
 }
 
-/* False: no memory. */
+/* Begin a resize to @buckets.  False: no memory. */
 static bool begin(struct table *table, uint64_t buckets)
 {
     table->to = generation_create(table, buckets);
@@ -102,7 +102,8 @@ static uint64_t move_one(struct table *table, struct generation *from)
     return missing;
 }
 
-/* A bucket that needs overflow lines for which there is no memory stays; so does the resize. */
+/* Move the next buckets.  If there is no memory for the overflow lines that a bucket needs, the bucket is not moved,
+ * and the resize is tried again later. */
 static int64_t move_some(struct table *table, struct generation *from)
 {
     for (unsigned int i = 0; i < TABLE_STEP_BUCKETS && from->done <= from->shown.mask; i++) {

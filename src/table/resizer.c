@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The resizer: one thread for all tables, and its place across a fork.
+/* The resizer, one thread for all tables, and its fork handlers.
  *
- * Between two steps it holds nothing, so a fork finds every table between two moves.
+ * Between two steps it holds no lock, so a fork finds every table between two moves.
  * tested by: test/unit/table/resize.cc
  */
 #include "table/table.h"
@@ -38,8 +38,8 @@ static bool any_stripe_held(const struct table *table)
     return false;
 }
 
-/* The resizer is created again when a table first needs it.  It would wait for ever for a stripe that a thread of the
- * parent holds. */
+/* Marks tables of which a thread of the parent holds a stripe as torn: the resizer, which is created again when a table
+ * first needs it, would wait for that stripe for ever. */
 static void on_fork_child(void)
 {
     lock_reset(&rtrcu_resizer.lock);
@@ -60,7 +60,8 @@ void resizer_unlock(void)
     lock_release(&rtrcu_resizer.lock);
 }
 
-/* Polled without the lock, since a poll may advance the gp if no thread of the library can. */
+/* Serve all tables once.  Returns nanoseconds until the next pass is due.  The gp is polled without the lock, since a
+ * poll may advance the gp if no thread of the library can. */
 static int64_t pass(struct resizer *resizer)
 {
     resizer_lock();
@@ -78,7 +79,7 @@ static int64_t pass(struct resizer *resizer)
     return due;
 }
 
-/* The event is read before the requests: a request after the pass has raised it. */
+/* Reads the event before the requests, so that a request after the pass ends the sleep. */
 static void *body(void *argument)
 {
     struct resizer *resizer = argument;

@@ -5,7 +5,7 @@
  */
 #include "table/table.h"
 
-/* A lock that is all zero has LOCK_RANK_RESIZER. */
+/* The lock needs no initialisation: all zero, it is free and has LOCK_RANK_RESIZER. */
 struct resizer rtrcu_resizer = {.retired_end = &rtrcu_resizer.retired};
 
 /* INV-TB4: the cookie is taken after the caller has made the generation unreachable for look-ups that begin. */

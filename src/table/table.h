@@ -5,12 +5,12 @@
  * the work of readers.
  *
  * A bucket is a line of six slots, and a link to nodes of its chain and to overflow lines.  A resize makes a generation
- * of another size and moves bucket after bucket; from MOVED on a bucket is what the next generation has.
+ * of a different size and moves bucket after bucket; the entries of a bucket that is MOVED are in the next generation.
  *
  *  before    transition          after
- *  STILL     table_step()        TOUCHING  @to has pages that nothing refers to
+ *  STILL     table_step()        TOUCHING  @to is allocated, and not reachable for look-ups
  *  TOUCHING  table_step()        MOVING    all pages are in memory, and @to is published as the next generation
- *  MOVING  table_step()          STILL     every bucket is MOVED: @to is current, and the old generation is retired
+ *  MOVING    table_step()        STILL     every bucket is MOVED: @to is current, and the old generation is retired
  *
  * Locks: resizer.lock guards the list of tables, resizes and retired generations.  A stripe guards the buckets of all
  * generations whose index ends in its number, and its counts: an old bucket and those it moves to have one stripe.
@@ -36,13 +36,13 @@
 /* The most bytes that one step faults in, and the most that one step unmaps. */
 #define TABLE_STEP_TOUCH ((uint64_t)256 * 1024)
 #define TABLE_STEP_UNMAP ((uint64_t)2 * 1024 * 1024)
-/* Intervals: between counts of a table's entries, for each stripe that a count reads, since a small table may be many
- * times too full a millisecond later; between attempts after a lack of memory; between polls for a gp. */
+/* Intervals: between two counts of a table's entries, for each of its stripes, since a small table may become many
+ * times too full within a millisecond; between attempts after a lack of memory; between polls for a gp. */
 #define TABLE_COUNT_NS 1000
 #define TABLE_RETRY_NS 50000000
 #define TABLE_POLL_NS 1000000
 
-/* More than 4.5 entries a bucket: grow. */
+/* The number of entries above which a table with @buckets grows: 4.5 for each bucket. */
 static inline int64_t table_bound(uint64_t buckets)
 {
     return (int64_t)(buckets * 9 / 2);
@@ -50,8 +50,8 @@ static inline int64_t table_bound(uint64_t buckets)
 
 struct table;
 
-/* Values of @asked: a deadline thread has requested a count, and the resizer finds it when it polls; or the resizer was
- * woken for it, or knows when it is due. */
+/* Values of table.asked: a deadline thread has requested a count, which the resizer finds when it polls; or a count is
+ * requested and the resizer was woken, or knows when the count is due. */
 #define TABLE_ASKED 1
 #define TABLE_ASKED_AND_WOKEN 2
 
@@ -70,9 +70,9 @@ struct generation {
     struct table_block *blocks;
     struct rtrcu_hash_line *spare; /* overflow lines not yet used */
     uint64_t spares;
-    struct generation *younger; /* retired after this one */
+    struct generation *younger; /* the generation that was retired after this one */
     uint64_t cookie;            /* of the gp after which it may be freed */
-    struct table *table;        /* freed with it; NULL: the table lives on */
+    struct table *table;        /* the table that is freed with this generation; NULL: none */
 };
 
 struct table_stripe {
@@ -90,7 +90,8 @@ struct table {
     struct rtrcu_hash_config config; /* constant */
     uint64_t seed[2];                /* constant */
     uint64_t total;                  /* atomic: entries of a table with a limit */
-    uint32_t asked;                  /* atomic: a request since the resizer counted last, see below */
+    uint32_t asked;                  /* atomic: a request since the resizer counted last: 0, TABLE_ASKED or
+                                        TABLE_ASKED_AND_WOKEN */
     /* Under resizer.lock. */
     struct table *next;
     bool torn;                /* a fork's child: a thread of the parent was updating it, so it is resized no more */
@@ -173,7 +174,7 @@ void table_exchange(const struct table_search *search, struct rtrcu_hash_node *f
 
 /* Create a generation of @table, not yet part of it.  NULL: no memory. */
 struct generation *generation_create(const struct table *table, uint64_t buckets);
-/* Make the next TABLE_STEP_TOUCH bytes present.  True: all are. */
+/* Make the next TABLE_STEP_TOUCH bytes present.  True: all bytes are. */
 bool generation_touch(struct generation *generation);
 /* Ensure that at least @lines overflow lines are unused.  False: no memory. */
 bool generation_supply(struct generation *generation, uint64_t lines);
@@ -181,7 +182,7 @@ bool generation_supply(struct generation *generation, uint64_t lines);
  * retired with it. */
 bool generation_free_piece(struct generation *generation);
 /* Move @bucket of @from, under the stripe's lock.  Returns 0, or the number of overflow lines without which the bucket
- * cannot be moved.  @may_supply: the caller may use those of @to. */
+ * cannot be moved.  @may_supply: the caller may use the unused overflow lines of @to. */
 uint64_t table_bucket_move(struct generation *from, struct generation *to, uint64_t bucket, bool may_supply);
 
 /* ---- retired generations: retire.c, under resizer.lock ---- */
@@ -204,8 +205,8 @@ int64_t table_step(struct table *table);
 int resizer_start(void);
 void resizer_lock(void);
 void resizer_unlock(void);
-/* Wake the resizer; a deadline thread does not, since the resizer polls for it.  False: none runs, and none can be
- * created. */
+/* Wake the resizer; a deadline thread does not, since the resizer polls for it.  False: no resizer runs, and none can
+ * be created. */
 bool resizer_notify(void);
 /* Request a resize after an update.  Outside the stripe. */
 void table_request(struct table *table);

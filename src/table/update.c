@@ -47,8 +47,9 @@ static struct table_stripe *lock_stripe(const struct table *table, uint64_t mixe
     return stripe;
 }
 
-/* Each request is an eighth above the last, so that a stripe that stays full does not request again and again; below
- * half of the bound, or above twice the other one, requests begin anew. */
+/* Must the update request a larger table?  Each request needs an eighth more entries than the request before, so that a
+ * stripe that stays full does not request each time.  A stripe with less than half of the upper bound starts again at
+ * that bound; for requests to shrink, a stripe with more than twice the lower bound does so. */
 static bool must_request_growth(struct table_stripe *stripe, const struct generation *generation)
 {
     if (stripe->entries > 2 * generation->ask_below)
@@ -69,7 +70,8 @@ static bool must_request_shrink(struct table_stripe *stripe, const struct genera
     return true;
 }
 
-/* Only tables with a limit have a shared count, which makes it exact. */
+/* Count a new entry, unless the table's limit is reached.  Only tables with a limit have this shared count, which makes
+ * the limit exact. */
 static bool is_full(struct table *table)
 {
     if (!table->config.limit || rtrcu_fetch_add(&table->total, 1) < table->config.limit)
@@ -78,7 +80,7 @@ static bool is_full(struct table *table)
     return true;
 }
 
-/* Under the stripe. */
+/* Insert search->node into @bucket.  Under the stripe. */
 static int insert_locked(struct table *table, struct table_stripe *stripe, struct rtrcu_hash_line *bucket,
                          struct table_search *search)
 {

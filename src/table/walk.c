@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Walks through a table by the reversed bits of the hash, so that a position means the same in every generation.
  *
- * A bucket of 2^k holds the hashes that end in its k bits: reversed, one interval, which intervals of larger
- * generations divide.  Each step reports the interval of the largest generation that it passed: no entry of it is
- * anywhere else, not even in the middle of a shrink.
+ * Of 2^k buckets, each holds the hashes that end in its k bits.  Reversed, these hashes are one interval, which the
+ * buckets of larger generations divide.  Each step reports the interval of the largest generation that it passed: no
+ * entry of that interval is in a different bucket, not even in the middle of a shrink.
  */
 #include "table/table.h"
 
@@ -46,7 +46,7 @@ bool rtrcu_hash_walk(struct rtrcu_hash *table, uint64_t *cursor, unsigned int bu
                      void *argument)
 {
     uint64_t at = *cursor, last = at - 1;
-    buckets = buckets ? buckets : 1; /* a loop until there are no more ends */
+    buckets = buckets ? buckets : 1; /* so that a loop until no buckets are left ends */
     bool is_left = true;
 
     rcu_read_lock();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fork: servers pause between callbacks, and short locks are held across it.  In the child, its one thread is the only
- * reader, and servers' threads are created again when needed.
+/* Fork handlers of the flavours: servers pause between callbacks, and short locks are held across the fork.  In the
+ * child the forking thread is the only reader, and servers' threads are created again when needed.
  *
  * tested by: test/dropin/forking.c
  */
@@ -11,7 +11,7 @@ static struct rtrcu_adopted *first(struct urcu *all)
     return rtrcu_load_acquire(&all->first);
 }
 
-/* Is a server inside a batch, other than that of the calling thread? */
+/* Is a server inside a batch, other than the calling thread's own server? */
 static bool others_serve(void *flavour)
 {
     struct rtrcu_adopted *adopted = flavour;
@@ -35,7 +35,7 @@ void urcu_pause(struct urcu *all)
         (void)work_pause_wait(all->work, &all->pause, until, others_serve, adopted);
 }
 
-/* Called at most as often as urcu_pause(): a program may call one of its fork functions without the other. */
+/* Ends a pause, if there is one: a program may call call_rcu_after_fork_parent() without call_rcu_before_fork(). */
 void urcu_resume(struct urcu *all)
 {
     work_pause_end(&all->pause);
@@ -64,7 +64,7 @@ void urcu_after_fork_parent(struct urcu *all)
     release_from(first(all), false);
 }
 
-/* A thread that does not exist in the child is no reader. */
+/* Release the records of threads that the child does not have. */
 static void forget_readers(struct rtrcu_adopted *adopted)
 {
     const struct rtrcu_adopted_reader *self = urcu_self(adopted);
@@ -87,16 +87,16 @@ static void forget_readers(struct rtrcu_adopted *adopted)
     adopted->holdouts = 0;
 }
 
-/* Is the server's own thread, which calls this, inside a callback?  False in a handler between two callbacks, or before
- * one was taken out of the batch. */
+/* Called by the server's own thread: is that thread inside a callback?  False in a handler between two callbacks, or
+ * before a callback has been taken out of the batch. */
 static bool is_in_callback(const struct adopt_server *server)
 {
     return rtrcu_load_relaxed(&server->started) != rtrcu_load_relaxed(&server->invoked) &&
            rtrcu_load_relaxed(&server->running) != cbchain_first(&server->batch);
 }
 
-/* The forking thread may be a server's own, in a callback, and continues as the server.  Not if it has ended as such
- * and forks in a destructor. */
+/* Reset one server.  If its own thread forks in a callback, that thread continues as the server in the child; not if
+ * the thread has ended its service and forks in a destructor. */
 static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *server, struct plat_tid old_thread_id)
 {
     bool survives = !plat_tid_is_nobody(old_thread_id) &&
@@ -177,8 +177,8 @@ void urcu_fork_begins(struct rtrcu_adopted *adopted)
         run_hook(hooks->before_fork, hooks->priv);
 }
 
-/* In the child pthread_atfork() has resumed the servers already, and servers with waiting callbacks have no thread
- * yet. */
+/* Runs the program's hook, then resumes the servers.  In the child, urcu_after_fork_child() has resumed them already,
+ * and only their threads must be created. */
 void urcu_fork_ends(struct rtrcu_adopted *adopted, bool child)
 {
     const struct rtrcu_fork_hooks *hooks = hooks_of(adopted);
@@ -197,7 +197,8 @@ void urcu_fork_ends(struct rtrcu_adopted *adopted, bool child)
         (void)urcu_server_start(server);
 }
 
-/* One pair for all hash tables: further registrations of the same pair are counted. */
+/* Adds or removes the program's hooks.  There is one set, for all hash tables; further registrations of the same set
+ * are counted. */
 void urcu_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add)
 {
     lock_acquire(&adopted->servers_lock);

@@ -63,7 +63,7 @@ static bool urcu_fence(struct rtrcu_adopted *adopted)
     return plat_fence_heavy() == 0 || fence_by_visit(adopted);
 }
 
-/* Retry until there is a fence: a sandbox may apply to the calling thread alone, and another may take its place. */
+/* Fence; if every kind of fence is refused, report that and try again once per tick. */
 static void fence_surely(struct rtrcu_adopted *adopted)
 {
     while (!urcu_fence(adopted)) { /* ends when the kernel permits a fence, if ever: the report names the cause */
@@ -78,7 +78,7 @@ static void fence_surely(struct rtrcu_adopted *adopted)
  * stores its word, then loads pointers.
  *  - The reader's word first:  our fence makes the word visible, and the reader is a holdout;
  *  - Our fence first:  the section's loads follow our fence, and find no unlinked object.
- * Forbidden: the scan sees the reader outside AND the section reads an old pointer.  New readers: publish() */
+ * Forbidden: the scan sees the reader outside AND the section reads an old pointer.  For new readers see publish(). */
 static uint32_t urcu_scan(struct rtrcu_adopted *adopted)
 {
     struct urcu_chunk *chunk = NULL;
@@ -143,7 +143,7 @@ static uint32_t poll_readers(struct rtrcu_adopted *adopted)
     return holdouts;
 }
 
-/* Make the holdouts wake this thread; each reader checks its own block only. */
+/* qsbr: make the holdouts wake this thread.  A reader checks the flag in its own block alone. */
 static void ask_to_be_woken(struct rtrcu_adopted *adopted)
 {
     struct urcu_chunk *chunk = NULL;

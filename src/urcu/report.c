@@ -13,7 +13,7 @@ struct named {
     uint64_t word;
 };
 
-/* Number of holdouts, and the first of them. */
+/* Store the first holdouts in @named, at most NAMED; returns the number of all holdouts. */
 static uint32_t gather(struct rtrcu_adopted *adopted, struct named *named)
 {
     struct urcu_chunk *chunk = NULL;
@@ -80,10 +80,10 @@ struct named_server {
     uint64_t left;          /* callbacks that have not returned */
     struct plat_tid thread; /* none = it has no thread */
     int32_t refused;
-    uintptr_t function; /* the thread that runs callbacks, none = it has no thread */
+    uintptr_t function; /* function that the thread runs, or has just run; 0 = none */
 };
 
-/* Under the lock. */
+/* Fill in @named.  True if the server has callbacks, or if @always.  Under the servers lock. */
 static bool look_at(const struct adopt_server *server, bool always, struct named_server *named)
 {
     const struct rtrcu_adopted *adopted = server->adopted;

@@ -3,7 +3,8 @@
  *
  * A thread pushes into its own ring.  The drainer is the default server, a thread that finds its ring full, or a thread
  * that waits for deferred functions.  It records how far rings are filled, waits for a grace period, and runs the
- * functions up to there.  So deferred functions never run concurrently, and at most URCU_RING of a thread wait.
+ * functions up to there.  So deferred functions never run concurrently, and at most URCU_RING functions of a thread
+ * wait.
  *
  * A ring outlives its thread: functions left in it are run, and the next thread that defers takes it over.  A function
  * that one thread runs while another forks is not run again in the child.
@@ -42,7 +43,7 @@ static struct adopt_ring *unused_ring(struct rtrcu_adopted *adopted)
     return NULL;
 }
 
-/* NULL: no memory. */
+/* Allocate a ring for the calling thread, and list it.  NULL: no memory. */
 static struct adopt_ring *fresh_ring(struct rtrcu_adopted *adopted)
 {
     struct adopt_ring *ring = plat_mem_pages(sizeof(*ring)), *first = urcu_rings(adopted);
@@ -50,7 +51,7 @@ static struct adopt_ring *fresh_ring(struct rtrcu_adopted *adopted)
         return NULL;
 
     rtrcu_store_relaxed(&ring->used, 1);
-    do { /* ends when no other thread adds one at the same time */
+    do { /* ends when no other thread adds a ring at the same time */
         ring->next = first;
     } while (!rtrcu_compare_exchange(&adopted->rings, &first, ring));
     return ring;
@@ -142,7 +143,8 @@ void urcu_drain_run(struct urcu_deferred deferred)
     deferred.func(deferred.p);
 }
 
-/* The entry is free before the function runs, which may itself defer a function. */
+/* Runs the next counted function.  Its entry is free before the call, since the function may itself defer a
+ * function. */
 bool urcu_drain_one(struct rtrcu_adopted *adopted)
 {
     if (!urcu_drain_has(adopted))

@@ -60,7 +60,7 @@ static bool take(struct adopt_server *server)
     if (cbchain_is_empty(&chain))
         return false;
 
-    /* A producer that stores its time late leaves it to the next batch. */
+    /* A producer may store its time after this: then the time counts for the next batch. */
     int64_t oldest_ns = rtrcu_exchange(&server->inbox_ns, 0);
     if (!rtrcu_load_relaxed(&server->batch_ns))
         rtrcu_store_relaxed(&server->batch_ns, oldest_ns ? oldest_ns : plat_clock_now());
@@ -84,8 +84,8 @@ static bool has_work(const struct adopt_server *server)
            rtrcu_load_acquire(&server->stop);
 }
 
-/* [O8] The server's half, as driver_sleep_until_new(); a thread that queues has exchanged the inbox's tail, then reads
- * the flag. */
+/* Sleep until there is work.  [O8] The server's half, as driver_sleep_until_new(); a thread that queues has exchanged
+ * the inbox's tail, then reads the flag. */
 static void sleep_idle(struct adopt_server *server, uint32_t event)
 {
     rtrcu_exchange(&server->sleeping, URCU_ASLEEP);
@@ -118,8 +118,9 @@ static bool is_allowed(struct adopt_server *server, bool *anyway)
     return work_pause_allows(&all->pause, all->config, &server->held_off_ns, anyway);
 }
 
-/* A fork's prepare handler waits until no callback is running.  True: a batch may begin; @anyway: although a thread
- * forks. If a forking thread has seen this one as serving meanwhile, end_batch() notifies it. */
+/* True: a batch may begin; @anyway: although a thread forks.  False, after a short sleep: it may not, since a fork's
+ * prepare handler waits until no callback is running.  If a forking thread has seen this thread as serving meanwhile,
+ * end_batch() notifies it. */
 static bool begin_batch(struct adopt_server *server, bool *anyway)
 {
     struct urcu *all = server->adopted->all;
@@ -142,7 +143,8 @@ static bool begin_batch(struct adopt_server *server, bool *anyway)
  * callbacks being moved. */
 static void gather(struct adopt_server *server)
 {
-    for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue); looks++) { /* ends when its producer continues */
+    for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue);
+         looks++) { /* ends when the producer of the open link continues */
         lock_acquire(&server->adopted->servers_lock);
         bool taken = take(server);
         lock_release(&server->adopted->servers_lock);
@@ -156,7 +158,8 @@ static void gather(struct adopt_server *server)
  * a handler. */
 static struct rcu_head *next_of(struct adopt_server *server, const struct tally *forking)
 {
-    for (uint32_t looks = 0; !cbchain_is_empty(&server->batch); looks++) { /* ends when its producer continues */
+    for (uint32_t looks = 0; !cbchain_is_empty(&server->batch);
+         looks++) { /* ends when the producer of the open link continues */
         rtrcu_store_relaxed(&server->running, cbchain_first(&server->batch));
         rtrcu_store_release(&server->started, rtrcu_load_relaxed(&server->invoked) + 1);
         rtrcu_fence_light(); /* a handler that forks finds it in the batch, or finds that it has begun:
@@ -303,7 +306,7 @@ static void *server_body(void *argument)
     if (adopted->flavour.kind == RTRCU_ADOPT_QSBR)
         urcu_offline(adopted);
 
-    while (serve(server)) /* ends when it is freed */
+    while (serve(server)) /* ends when the server is freed */
         ;
 
     call_end();
@@ -342,7 +345,8 @@ static bool make_thread(struct adopt_server *server)
     return !error;
 }
 
-/* Handlers are blocked between claim and creation: one might wait for the thread. */
+/* Creates the server's thread, if it has none.  Signals are blocked between claim and creation: a handler might wait
+ * for the thread. */
 bool urcu_server_start(struct adopt_server *server)
 {
     sigset_t saved;
@@ -482,7 +486,7 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
 
     lock_acquire(&adopted->servers_lock);
     for (uint32_t looks = 0; !cbqueue_inbox_is_empty(&server->queue) && !take(server); looks++)
-        let_it_finish(server, looks); /* ends when its producer continues */
+        let_it_finish(server, looks); /* ends when the producer of the open link continues */
     bool has_some = !cbchain_is_empty(&server->batch);
     while ((head = next_of(server, NULL)))
         (void)cbqueue_push(&heir->queue, head, CB_ANYBODY);
@@ -493,9 +497,9 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
         call_slow(heir, true);
 }
 
-/* Stop the server's thread, which finishes at most its batch; no other is created.  Either a creating thread sees the
- * stop flag, or this sees that a thread is being created, since both use atomic updates.  A creating thread that sees
- * the flag shows for a moment that it creates. */
+/* Make the server's thread stop, at the latest after its batch, and let no thread create it again.  True: it has
+ * stopped, or does not exist.  Either a creating thread sees the stop flag, or this function sees that a thread is
+ * being created, since both use atomic updates.  A creating thread that sees the flag is STARTING for a moment. */
 static bool has_stopped(struct adopt_server *server)
 {
     rtrcu_exchange(&server->stop, 1);
@@ -503,8 +507,8 @@ static bool has_stopped(struct adopt_server *server)
     return rtrcu_load_acquire(&server->state) == WORK_NONE || rtrcu_load_acquire(&server->ended);
 }
 
-/* Wait for the server's thread last: a destructor there may wait for callbacks, and a listed server without a thread
- * would never run them. */
+/* Stops the server's thread, moves its callbacks to the default server, and joins the thread last: its destructors may
+ * wait for callbacks, and a listed server without a thread would never run them. */
 void urcu_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     if (!server || server == &adopted->ordinary)

@@ -41,7 +41,7 @@ static struct urcu_chunk *chunk_behind(struct rtrcu_adopted *adopted, struct urc
     if (!fresh)
         return NULL;
 
-    /* If the exchange fails another thread was faster, and `next` is its chunk. */
+    /* If the exchange fails, `next` is the chunk that another thread has added meanwhile. */
     if (urcu_alloc_blocks(adopted, fresh) && rtrcu_compare_exchange(&chunk->next, &next, fresh))
         return fresh;
 
@@ -110,7 +110,8 @@ static bool register_blocked(struct rtrcu_adopted *adopted)
         return false;
 
     if (has_own_blocks(adopted))
-        *self = (struct rtrcu_adopted_reader){0}; /* it was another thread's, perhaps that of a server */
+        *self = (struct rtrcu_adopted_reader){0}; /* the block may have belonged to another thread, perhaps a
+                                                     server's */
     self->record = record;
     self->registered = self->registered_qsbr = 1;
 

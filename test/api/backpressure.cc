@@ -285,7 +285,7 @@ TEST(BackpressureReport, BlockThatCannotActInsideSectionsIsReportedOnce)
     size_t first =
         result.output.find("above its limit of 5, and with backpressure=block call_rcu() cannot wait inside");
     ASSERT_NE(first, std::string::npos) << result.output;
-    EXPECT_EQ(result.output.find("backpressure=block", result.output.find("said once")), std::string::npos)
+    EXPECT_EQ(result.output.find("backpressure=block", result.output.find("printed once")), std::string::npos)
         << result.output;
 }
 

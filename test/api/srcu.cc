@@ -118,12 +118,13 @@ TEST_F(Srcu, CleanupOfDomainInUseIsRefused)
     synchronize_srcu(&own_);
 }
 
-TEST_F(Srcu, DomainThatHasBegunIsNotBegunAgain)
+TEST_F(Srcu, DomainIsNotInitialisedTwice)
 {
     int index = srcu_read_lock(&defined);
     test::CapturedErrors errors;
     EXPECT_EQ(init_srcu_struct(&defined), -EBUSY);
-    EXPECT_TRUE(errors.contains("init_srcu_struct(&defined): the domain has begun already and stays")) << errors.text();
+    EXPECT_TRUE(errors.contains("init_srcu_struct(&defined): the domain is initialised already and unchanged"))
+        << errors.text();
     srcu_read_unlock(&defined, index);
     synchronize_srcu(&defined);
     EXPECT_EQ(cleanup_srcu_struct(&own_), 0);
@@ -135,7 +136,7 @@ TEST_F(Srcu, DomainEndsOnce)
     EXPECT_EQ(cleanup_srcu_struct(&own_), 0);
     test::CapturedErrors errors;
     EXPECT_EQ(cleanup_srcu_struct(&own_), -EINVAL);
-    EXPECT_TRUE(errors.contains("has not begun, or has ended already")) << errors.text();
+    EXPECT_TRUE(errors.contains("is not initialised, or has been destroyed")) << errors.text();
     init_srcu_struct(&own_);
 }
 
@@ -450,7 +451,8 @@ TEST(SrcuMisuse, CallOfDomainThatIsNoneEndsProgram)
 {
     EXPECT_TRUE(aborted(test::run_child("call_after_end"), "call_srcu(): the domain at 0x"));
     EXPECT_TRUE(aborted(test::run_child("barrier_of_copy"), "was copied or moved from other memory"));
-    EXPECT_TRUE(aborted(test::run_child("wait_before_begin"), "has not begun, or has ended; call init_srcu_struct()"));
+    EXPECT_TRUE(aborted(test::run_child("wait_before_begin"),
+                        "is not initialised, or has been destroyed; call init_srcu_struct()"));
 }
 
 TEST(SrcuMisuse, CheckedBuildEndsAtSectionOfDomainThatIsNone)
