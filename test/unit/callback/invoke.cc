@@ -150,29 +150,77 @@ TEST_F(Invocation, TimeEndsABatchOfSlowCallbacksAfterQuickOnes)
     EXPECT_EQ(invoke(record, everything()), 135 - done);
 }
 
-void spin_in_the_middle(rcu_head *)
+/* A clock that only callbacks advance, so that these tests do not depend on the speed of the machine. */
+struct CallbackClock {
+    int64_t now_ns = 1000000000;
+    bool was_read = false;           /* since the last callback began */
+    std::vector<int64_t> costs_ns;   /* of the callbacks, in order */
+    std::vector<size_t> read_before; /* numbers of the callbacks before which the clock was read */
+    size_t begun = 0;
+};
+CallbackClock *callback_clock; /* null: the time is CLOCK_MONOTONIC */
+
+extern "C" int64_t __real_plat_clock_now();
+extern "C" int64_t __wrap_plat_clock_now();
+
+int64_t __wrap_plat_clock_now()
 {
-    static uint32_t at;
-    bool slow = at++ % 64 == 40;
-    while (slow && plat_clock_now() < spin_until_ns)
-        ;
+    if (!callback_clock)
+        return __real_plat_clock_now();
+    callback_clock->was_read = true;
+    return callback_clock->now_ns;
 }
 
-/* The clock is not read after each quick callback: some more run after the one that uses up the time. */
-TEST_F(Invocation, ClockIsNotReadAfterEachQuickCallback)
+void take_time(rcu_head *)
 {
-    reader_record *record = world_.craft(0);
-    EXPECT_TRUE(test::eventually([&] { /* repeat: a preempted thread measures the callbacks as slow */
-                                       for (int i = 0; i < 64; i++)
-                                           enqueue(record, spin_in_the_middle);
-                                       make_ready(record);
-                                       callback_budget budget = everything();
-                                       budget.end_ns = spin_until_ns = plat_clock_now() + 5000000;
-                                       uint64_t done = invoke(record, budget);
-                                       invoke(record, everything());
-                                       callback_slot(record)->queue.cost_ns = 0;
-                                       return done > 41;
-    }));
+    CallbackClock &clock = *callback_clock;
+    if (clock.was_read)
+        clock.read_before.push_back(clock.begun);
+    clock.was_read = false;
+    clock.now_ns += clock.costs_ns[clock.begun++];
+}
+
+class ClockReadings : public CallbackWorld
+{
+  protected:
+    CallbackClock clock_;
+
+    /* Run callbacks of these costs.  Returns how many ran before the clock was read after a millisecond. */
+    uint64_t run(const std::vector<int64_t> &costs_ns)
+    {
+        reader_record *record = world_.craft(0);
+        for (size_t i = 0; i < costs_ns.size(); i++)
+            enqueue(record, take_time);
+        make_ready(record);
+        clock_.costs_ns = costs_ns;
+        callback_clock = &clock_;
+        callback_budget budget = everything();
+        budget.end_ns = clock_.now_ns + 1000000;
+        uint64_t done = invoke(record, budget);
+        invoke(record, everything());
+        callback_clock = nullptr;
+        return done;
+    }
+};
+
+TEST_F(ClockReadings, GrowApartToEightQuickCallbacks)
+{
+    EXPECT_EQ(run(std::vector<int64_t>(40, 100)), 40u);
+    EXPECT_EQ(clock_.read_before, (std::vector<size_t>{0, 1, 3, 7, 15, 23, 31, 39}));
+}
+
+TEST_F(ClockReadings, PrecedeEachSlowCallback)
+{
+    EXPECT_EQ(run(std::vector<int64_t>(40, 3000)), 40u);
+    EXPECT_EQ(clock_.read_before, numbers(0, 40));
+}
+
+/* One of many quick callbacks uses up the time.  Others run after it, until the next reading. */
+TEST_F(ClockReadings, DoNotFollowEachQuickCallback)
+{
+    std::vector<int64_t> costs_ns(64, 100);
+    costs_ns[40] = 5000000;
+    EXPECT_EQ(run(costs_ns), 47u);
 }
 
 int quick_left;
