@@ -2,8 +2,8 @@
 /* Sends queries to a DNS server on the loopback, and times its answers; one thread, which polls.
  *
  * usage: bench_dropin_dns PORT NAMES SECONDS RATE
- * RATE is in queries a second, 0: as many as are answered, with a few outstanding on each socket. A query is timed from
- * when it was due, so that a query that could not be sent in time counts as late. Asks for the addresses of
+ * RATE is in queries per second, 0: as many as are answered, with a few outstanding on each socket. A query is timed
+ * from when it was due, so that a query that could not be sent in time counts as late. Asks for the addresses of
  * h0.example.test to h<NAMES - 1>.example.test, and prints one line: queries, answers, wrong answers, seconds, and the
  * latencies in microseconds: 50 %, 99 % and 99.9 % quantiles, and the longest. */
 #include <arpa/inet.h>

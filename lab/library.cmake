@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# lab_library(NAME source... LIBRARIES library...): rooms of the lab as a static library, for the program and for tests.
+# lab_library(NAME source... LIBRARIES library...): makes a static library of rooms of the lab.
 #
-# Sources that only format text are not measured: they are compiled without optimization, which halves the build time.
+# Sources that only format text are compiled without optimization, which halves the build time.
 # Headers of libraries, which take most of the compile time, are precompiled.
 include_guard(GLOBAL)
 include(${CMAKE_CURRENT_LIST_DIR}/torture/scenarios.cmake)
@@ -22,8 +22,7 @@ function(lab_library name)
     add_library(${name} STATIC ${timed} $<TARGET_OBJECTS:${name}_text>)
     foreach(target ${name} ${name}_text)
         target_include_directories(${target} PUBLIC ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
-        # SYSTEM: a C header may give a function the name of a struct, like stat(); the compiler warns of that in other
-        # headers.
+        # SYSTEM suppresses the compiler's warning about a function with the name of a struct, like stat().
         target_include_directories(${target} SYSTEM PUBLIC ${PROJECT_SOURCE_DIR}/include)
         target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
         target_link_libraries(${target} PUBLIC CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json ${LAB_LIBRARIES}
@@ -31,7 +30,7 @@ function(lab_library name)
         target_precompile_headers(${target} PRIVATE <fmt/format.h> <algorithm> <atomic> <functional> <map> <memory>
                                   <optional> <random> <string> <thread> <vector>)
     endforeach()
-    # Seven files are compiled as one, because headers of libraries take most of the time.
+    # Compile seven files as one, because headers of libraries take most of the compile time.
     set_target_properties(${name} ${name}_text PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 7)
     target_compile_options(${name}_text PRIVATE -O0)
     target_precompile_headers(${name}_text PRIVATE <nlohmann/json.hpp>)

@@ -157,7 +157,7 @@ Row Run::section()
     return row;
 }
 
-// The first @queueing CPUs queue @each callbacks a round; then the driver's CPU does a pass, and they run their own
+// The first @queueing CPUs queue @each callbacks per round; then the driver's CPU does a pass, and they run their own
 // callbacks.
 Row Run::callbacks(const char *figure, int queueing, int each)
 {

@@ -12,7 +12,7 @@ namespace bench
 
 enum class Crowd { idle, now_and_then, queueing };
 
-// Ten thousand sections a second by all threads together, but at most a thousand by each.
+// Ten thousand sections per second by all threads together, but at most a thousand by each.
 template <class P> class NowAndThen
 {
   public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A real-time thread queues 100,000 callbacks a second beside four busy threads: its backlog, and their progress.
+// A real-time thread queues 100,000 callbacks per second beside four busy threads: its backlog, and their progress.
 #pragma once
 
 #include <array>

@@ -15,8 +15,8 @@ namespace
 {
 
 constexpr double gain_bar_pct = 46;
-constexpr double rate_kept = 0.9;  // of the rate of the same lists under spinning locks
-constexpr double hold_share = 0.1; // of the hold time before the change
+constexpr double rate_kept = 0.9;  // lowest rate of iterations, as a share of the rate with spinning locks
+constexpr double hold_share = 0.1; // longest hold time, as a share of the hold time before the change
 constexpr double acquisitions_bar = 0.01;
 constexpr double share_of_spin = 0.01;
 constexpr double bytes_bar = 128;
@@ -28,7 +28,7 @@ std::string pct(const Figure &value, const char *format = "{:+.1f} %")
     return value ? fmt::format(fmt::runtime(format), *value) : "-";
 }
 
-// The rows of two variants, and their runs compared round by round.
+// The rows of two variants, and the ratio of their rates in each round.
 struct Pair {
     const Cell &before, &after;
     const ListsRow &before_row, &after_row;
@@ -53,7 +53,8 @@ struct Pair {
     }
 };
 
-// A gain whose interval contains 1 is "not reproduced"; one whose interval contains the bar is "not judged".
+// Judges a gain against the bar.  An interval that contains 1 is "not reproduced", an interval that contains the bar
+// "not judged".
 void judge_gain(const Pair &pair, const std::string &claim, Outcome otherwise, Verdicts &all)
 {
     Outcome outcome = Outcome::not_judged;
@@ -66,15 +67,15 @@ void judge_gain(const Pair &pair, const std::string &claim, Outcome otherwise, V
 void judge_throughput(const Plan &plan, const std::vector<ListsRow> &rows, bool times, Verdicts &all)
 {
     judge_gain(Pair(plan, rows, Lists::node_spin, Lists::percpu_spin, times),
-               "the document's +46 %: under preemption, percpu-spin has at least 46 % more iterations a second than "
+               "the document's +46 %: under preemption, percpu-spin has at least 46 % more iterations per second than "
                "node-spin",
                Outcome::not_reproduced, all);
     judge_gain(Pair(plan, rows, Lists::node_spin, Lists::percpu, times),
-               "under preemption, percpu has at least 46 % more iterations a second than node-spin", Outcome::failed,
+               "under preemption, percpu has at least 46 % more iterations per second than node-spin", Outcome::failed,
                all);
     const Pair inheriting(plan, rows, Lists::percpu_spin, Lists::percpu, times);
     all.push_back({inheriting.gain ? judge_least(*inheriting.gain, rate_kept) : Outcome::not_judged,
-                   "under preemption, percpu keeps at least 90 % of percpu-spin's iterations a second",
+                   "under preemption, percpu keeps at least 90 % of percpu-spin's iterations per second",
                    inheriting.text()});
 }
 
@@ -83,7 +84,7 @@ void judge_acquisitions(const ListsRow &row, Outcome otherwise, Verdicts &all)
     const Figure each = row.lock_acquisitions_per_iteration;
     all.push_back(
         {judged(each.has_value(), each.value_or(1) <= acquisitions_bar, otherwise),
-         fmt::format("{}: at most 0.01 acquisitions of the node's lock an iteration while no grace period waits",
+         fmt::format("{}: at most 0.01 acquisitions of the node's lock per iteration while no grace period waits",
                      row.lists),
          fmt::format("{:.5f}; with grace periods {:.5f}", each.value_or(-1),
                      row.lock_acquisitions_per_iteration_with_gp.value_or(-1))});

@@ -11,8 +11,8 @@
 namespace lab::blocked
 {
 
-// The list that holds parked readers, and its lock: a spinning lock as in 2026, or the library's own.  `none`: fibers
-// that only yield, which gives the highest possible rate of iterations.
+// The list of parked readers, the leaf's (node) or one per thread (percpu), and its lock: a spinning lock as in 2026,
+// or the library's own lock.  `none`: fibers that only yield, for the highest possible rate of iterations.
 enum class Lists { none, node_spin, percpu_spin, node, percpu };
 std::string name_of(Lists lists);
 bool spins(Lists lists);
@@ -37,8 +37,7 @@ struct RunRequest {
     uint64_t seed = 1;
 };
 
-// Use of the leaf's lock in one phase, by holder: readers (the carriers), or the thread that advances the grace
-// period.
+// Use of the leaf's lock in one phase, by the readers (the carriers) or by the thread that advances the grace period.
 struct LockUse {
     uint64_t acquisitions = 0;
     double hold_ns = 0, hold_ns_max = 0, wait_ns = 0, wait_ns_max = 0; // sums and maxima
@@ -63,8 +62,7 @@ struct RunResult {
     uint64_t errors = 0; // readers that saw a record after the grace period that retired it
 };
 
-// Checks which tasks a grace period waits for: tasks parked before it began and tasks parked later end in random
-// order.
+// A check which tasks a grace period waits for: the older tasks park before it begins, the later tasks after.
 struct OrderRequest {
     Lists lists = Lists::percpu;
     unsigned rounds = 0, older = 0, later = 0;
@@ -91,7 +89,7 @@ struct CrowdResult {
     double park_ns = 0, unlock_ns = 0;
     uint64_t promotions = 0;
     double promotion_ns = 0; // time to promote one task, within one grace period
-    double begin_ns = 0;     // from the call until the grace period waits for the last of them
+    double begin_ns = 0;     // from the call until the grace period waits for all of the tasks
     double end_ns = 0;       // from the last end of a section until the call returned
     double spread_ns = 0; // of begin_ns and end_ns together: half the distance between the quartiles of the repetitions
     double gp_without_ns = 0;    // a grace period with no parked task

@@ -58,12 +58,12 @@ void Blocked::declare(Options &options)
 
 void Blocked::prepare()
 {
-    need_realtime("nothing would preempt the readers");
-    need_two_cpus("no thread would want a lock whose holder is preempted");
+    need_realtime("without it no thread would preempt the readers");
+    need_two_cpus("on one CPU no thread would wait for a lock whose holder is preempted");
     program_ = find_child_program();
     if (program_.empty())
-        throw Refusal("rtrcu-blocked-child was not found beside this program, nor where it would be installed: build "
-                      "it (make build), or install the program anew (make install)");
+        throw Refusal("rtrcu-blocked-child was found neither beside this program nor in the installation: build it "
+                      "(make build), or install the program again (make install)");
     RunRequest request = usual_request();
     request.cpus = machine.cpus_allowed;
     request.readers = readers_;
@@ -80,7 +80,7 @@ void Blocked::prepare()
 void Blocked::print_plan() const
 {
     const RunRequest &request = plan_.request;
-    fmt::print("Readers that are parked inside their sections: on the node's list or on their thread's own?\n\n");
+    fmt::print("Should readers that park inside a section be on the node's list or on their thread's own list?\n\n");
     fmt::print("  {} reader fibers on {} carrier threads; an iteration: lock, park inside, unlock\n", request.readers,
                request.carriers);
     fmt::print("  {} SCHED_FIFO threads preempt the carriers, {:.2f} ms at a time on average, for about {:.0f} % of "
@@ -90,9 +90,10 @@ void Blocked::print_plan() const
         "  lists: node-spin (\"Baseline\" of the RFC \"per-CPU blocked reader lists\" of 2026), percpu-spin (its "
         "\"Optimized\"), node and percpu (the same under priority-inheriting locks); and the same fibers without "
         "sections, the ceiling\n");
-    fmt::print("  {} runs of each in turn, of the ceiling half as many, {:.2f} s a run: {:.0f} s in all; then who is "
-               "waited for, and crowds of parked tasks; seed {}\n\n",
-               plan_.runs, seconds_a_run(request), seconds_a_run(request) * total_runs(plan_), request.seed);
+    fmt::print(
+        "  {} runs of each variant in turn, half as many of the ceiling, {:.2f} s per run: {:.0f} s in all; then "
+        "which tasks a grace period waits for, and crowds of parked tasks; seed {}\n\n",
+        plan_.runs, seconds_a_run(request), seconds_a_run(request) * total_runs(plan_), request.seed);
 }
 
 void Blocked::run(Cell &cell, unsigned round)
@@ -142,7 +143,8 @@ void Blocked::print_results()
     fmt::print("Tasks for which a grace period waits: parked before and after its begin, ended in random order\n\n"
                "{}\n",
                table_text(0, order_rows(plan_)));
-    fmt::print("Crowds of parked tasks (begin: until the last is waited for; end: from the last unlock)\n\n{}\n",
+    fmt::print("Crowds of parked tasks (begin: until the grace period waits for all; end: from the last unlock)\n\n"
+               "{}\n",
                table_text(0, crowd_rows(plan_)));
 }
 
@@ -188,8 +190,7 @@ void Blocked::fill(Document &document)
 Registration add_blocked(CLI::App &application)
 {
     return add_experiment<blocked::Blocked>(
-        application, "blocked",
-        "readers that are parked inside their sections, on the node's list or on their thread's own");
+        application, "blocked", "compare two lists of readers parked inside sections: one per node, or one per thread");
 }
 
 } // namespace lab

@@ -37,12 +37,12 @@ struct Plan {
     std::vector<CrowdCell> crowds;
 };
 
-// `seconds`: the time that all runs together may take, approximately; 0: as long as `runs` of the usual length take.
+// `seconds`: approximate time for all runs together; 0: the time of `runs` runs of the usual length.
 Plan make_plan(unsigned runs, double seconds, const RunRequest &request);
-// The approximate time that a run takes, including start and end.
+// Returns the approximate time of a run, including start and end.
 double seconds_a_run(const RunRequest &request);
 
-// The variant takes part in one round out of this many; `none` in every second one.
+// Returns n if the variant takes part in every n-th round: 2 for `none`, else 1.
 unsigned every(Lists lists);
 double total_runs(const Plan &plan);
 

@@ -37,8 +37,8 @@ struct ListsRow : Fields {
     // Percentage of the carriers' time in which they held the lock or waited for it.
     Number reader_lock_pct_without_gp{*this, "reader_lock_pct_without_gp", {leaf_lock, "readers' %"}};
     Number reader_lock_pct{*this, "reader_lock_pct", {leaf_lock, "with gps "}};
-    // Hold time of the leaf's lock beside preemptors and grace periods: all holders, for each iteration, then for each
-    // acquisition; readers alone; all holders without preemption.
+    // Hold times of the leaf's lock beside preemptors and grace periods: per iteration and per acquisition for all
+    // holders; per acquisition for readers alone; per acquisition for all holders without preemption.
     Number lock_hold_ns_per_iteration{*this, "lock_hold_ns_per_iteration", {leaf_lock, "hold ns/iteration"}};
     Number lock_hold_us_mean{*this, "lock_hold_us_mean", {leaf_lock, "hold µs"}};
     Number lock_hold_us_max{*this, "lock_hold_us_max", {leaf_lock, "max"}};
@@ -52,7 +52,7 @@ struct ListsRow : Fields {
     Number promotions_per_acquisition{*this, "promotions_per_acquisition", {leaf_lock, "each lock"}};
     Number lock_acquisitions_per_iteration_all{*this,
                                                "lock_acquisitions_per_iteration_all"}; // acquisitions of all holders
-    Number promotion_ns{*this, "promotion_ns"}; // for each task, measured beside preemptors
+    Number promotion_ns{*this, "promotion_ns"}; // time for each task, measured beside preemptors
 };
 
 // Counts of the tasks for which grace periods waited.
@@ -98,8 +98,8 @@ const ListsRow *find_row(const std::vector<ListsRow> &rows, Lists lists);
 std::vector<double> iterations_per_s(const Cell &cell);
 std::vector<Part> hold_ns_and_iterations(const Cell &cell);
 std::vector<Part> hold_ns_and_acquisitions(const Cell &cell);
-// Returns, for the phase without grace periods: for how many nanoseconds readers held the node's lock or waited for
-// it, and the length of the phase in seconds.
+// Returns for each run's phase without grace periods: the nanoseconds for which readers held the node's lock or waited
+// for it, and the length of the phase in seconds.
 std::vector<Part> lock_ns_and_seconds(const Cell &cell);
 std::vector<uint64_t> gp_latencies(const Cell &cell);
 

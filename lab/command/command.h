@@ -23,7 +23,7 @@ class Document;
 constexpr int exit_ok = 0;
 constexpr int exit_check_failed = 1;
 constexpr int exit_usage = 2;
-constexpr int exit_interrupted = 130; // the results that were complete before the interrupt are reported
+constexpr int exit_interrupted = 130; // after Ctrl-C; results that were complete by then are reported
 
 struct CommonOptions {
     bool quick = false;
@@ -34,14 +34,14 @@ struct CommonOptions {
 CLI::App *add_command(CLI::App &application, const char *name, const char *what);
 CLI::App *add_command(CLI::App &application, const char *name, const char *what, CommonOptions &options);
 
-// True after Ctrl-C if catch_interrupt() was called.  A second Ctrl-C ends the program at once.
+// catch_interrupt() makes the first Ctrl-C set interrupted(), and a second Ctrl-C end the program immediately.
 void catch_interrupt();
 bool interrupted();
 
 // Prints the program's name and the message on standard error, and returns `code`.
 int complain(int code, const std::string &message);
 
-// Throws, with advice, if the file cannot be written.  Called before a run, so that no run is lost.
+// Throws, with advice, if the file cannot be written.  Called before a run, so that its results are not lost.
 void need_writable(const std::string &file);
 
 // Adds the common arguments, which come first in a document.

@@ -53,7 +53,7 @@ void need_writable(const std::string &file)
     const bool is_new = !std::filesystem::exists(file, failure);
     if (!std::ofstream(file, std::ios::app))
         throw std::runtime_error(
-            fmt::format("{} cannot be written ({}); name a file in a directory that exists and is yours", file,
+            fmt::format("{} cannot be written ({}); name a file in an existing directory that you may write to", file,
                         std::strerror(errno)));
     if (is_new)
         std::filesystem::remove(file, failure);

@@ -68,7 +68,7 @@ fs::path find_program(const std::string &name)
     return {};
 }
 
-// The loader that the program's ELF header names; empty for a script or a statically linked program.
+// Returns the loader that the program's ELF header names; empty for a script or a statically linked program.
 std::string loader_of(const fs::path &program)
 {
     std::ifstream file(program, std::ios::binary);
@@ -97,8 +97,8 @@ std::string quoted(std::string text)
     return "'" + text + "'";
 }
 
-// Returns the libraries that the loader would load for the program in the present environment, by name and path.  The
-// loader itself is asked, and no code of the program runs.  An empty path: not found.
+// Returns the libraries that the loader would load for the program in the present environment, by name and path.  Runs
+// the loader, but no code of the program.  An empty path: not found.
 std::map<std::string, fs::path> loaded_by(const fs::path &program, const std::string &loader)
 {
     std::map<std::string, fs::path> libraries;
@@ -141,7 +141,7 @@ std::string objection(const fs::path &program, const fs::path &folder)
         return "it is a script, or linked statically: the loader, which would load these libraries, does not run";
     const std::map<std::string, fs::path> loaded = loaded_by(program, loader);
     if (loaded.count("liburcu-signal.so.8"))
-        return "it needs liburcu-signal, which this library does not replace";
+        return "it needs liburcu-signal, which no drop-in library replaces";
     bool found = false;
     for (const char *name : libraries_of_flavours) {
         const auto library = loaded.find(name);
@@ -157,7 +157,7 @@ std::string objection(const fs::path &program, const fs::path &folder)
     return found
                ? ""
                : "it needs none of liburcu's shared libraries (liburcu.so.8, -memb, -mb, -qsbr, -bp): it does not use "
-                 "them, has a copy inside, or loads them later with a plugin (--anyway runs it)";
+                 "them, contains a copy, or loads them later with a plugin (--anyway runs it)";
 }
 
 void prepend_folder(const fs::path &folder)
@@ -170,13 +170,13 @@ int run(const DropinOptions &options)
 {
     std::vector<std::string> words = options.words;
     if (words.empty())
-        return complain(exit_usage, "dropin: name a program");
+        return complain(exit_usage, "dropin: the program to run is missing");
     fs::path folder = libraries(), program = find_program(words[0]);
     if (folder.empty())
-        return complain(exit_check_failed, "dropin: the libraries were not found beside this program");
+        return complain(exit_check_failed, "dropin: the drop-in libraries were not found beside this program");
     if (program.empty() || access(program.c_str(), X_OK) != 0)
         return complain(exit_usage,
-                        fmt::format("dropin: {}: there is no such program, or it may not be run", words[0]));
+                        fmt::format("dropin: {}: the program does not exist, or you may not run it", words[0]));
     prepend_folder(folder);
     const std::string why = objection(program, folder);
     if (!why.empty() && !options.anyway)
@@ -186,7 +186,7 @@ int run(const DropinOptions &options)
     fmt::print(stderr, "rtrcu: runs {} with LD_LIBRARY_PATH={}\n", inspect::printable(program.string()),
                inspect::printable(folder.string()));
     if (!why.empty())
-        fmt::print(stderr, "rtrcu: it may not run on these libraries: {}\n", inspect::printable(why));
+        fmt::print(stderr, "rtrcu: the program may not use the drop-in libraries: {}\n", inspect::printable(why));
     std::vector<char *> arguments;
     for (std::string &word : words)
         arguments.push_back(word.data());
@@ -203,7 +203,7 @@ Registration add_dropin(CLI::App &application)
     CLI::App *command = add_command(application, "dropin", "run a program that was built for liburcu on this library");
     Options given(*command);
     given.flag("--counters", options->counters, "print the statistics of each flavour when the program ends");
-    given.flag("--anyway", options->anyway, "run it even if it may not load these libraries, as for hosts of plugins");
+    given.flag("--anyway", options->anyway, "run the program even if it may not load the drop-in libraries itself");
     given.program(options->words);
     return {command, [options] { return run(*options); }};
 }

@@ -16,7 +16,7 @@ namespace lab
 void Experiment::need_two_cpus(const std::string &why) const
 {
     if (machine.cpus_allowed.size() < 2)
-        throw Refusal("one CPU is not enough: " + why +
+        throw Refusal("this needs two CPUs: " + why +
                       "; allow this process two or more (taskset -c 0,1, or more CPUs for the machine)");
 }
 
@@ -139,7 +139,7 @@ int run_experiment(Experiment &experiment, const char *name)
     catch_interrupt();
     fmt::print("Kernel {}, PREEMPT_RT: {}.\n", experiment.machine.kernel, experiment.machine.preempt_rt ? "yes" : "no");
     experiment.print_plan();
-    fflush(stdout); // from here on a program that reads the output may interrupt this one
+    fflush(stdout); // a program that reads the output may interrupt this one once it has read the plan
     const bool complete = experiment.measure();
     if (!complete)
         fmt::print("interrupted: the figures cover only the completed part\n");

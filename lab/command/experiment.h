@@ -21,10 +21,10 @@
 namespace lab
 {
 
-// A quick run ends within this many seconds, or within --seconds if that is longer.
+// A quick run ends within this many seconds, or within --seconds if --seconds is longer.
 constexpr double quick_limit_s = 20;
 
-// The reason why a run would be meaningless, with advice: exit code 2.
+// Thrown if a run would be meaningless, with the reason and advice; the exit code is 2.
 struct Refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -42,23 +42,23 @@ class Experiment
     // Makes the plan.  Throws a Refusal if the run would be meaningless.
     virtual void prepare() = 0;
     virtual void print_plan() const = 0;
-    // Returns false if it was interrupted.
+    // Runs the measurements.  Returns false if Ctrl-C interrupted them.
     virtual bool measure() = 0;
     // Returns true if any row was measured.  Omitted rows and their reasons are printed in any case.
     virtual bool measured() const = 0;
     virtual std::vector<std::string> left_out() const = 0;
     virtual void print_results() = 0;
-    // `times` is false in a quick or an interrupted run: then only counts are judged.
+    // Returns the verdicts.  `times` is false in a quick or an interrupted run, where only counts are judged.
     virtual std::vector<Verdict> judge(bool times) = 0;
     // Adds arguments, rows and the page's curves to the document.
     virtual void fill(Document &document) = 0;
 
   protected:
-    // Throws a Refusal if there are fewer than two CPUs or no real-time permission; `why` says why they are needed.
+    // Throw a Refusal if there are fewer than two CPUs or no real-time permission; `why` is the reason for the need.
     void need_two_cpus(const std::string &why) const;
     void need_realtime(const std::string &why) const;
-    // Returns the time by which turns must have ended so that a quick run ends in time; 0: no limit.  `ending_s`: time
-    // needed after the turns.
+    // Returns the time by which the last round must have ended so that a quick run ends in time; 0: no limit.
+    // `ending_s`: time needed after the rounds.
     int64_t end_of_turns_ns(double ending_s) const;
     double seconds_or(double quick, double full) const
     {
@@ -66,27 +66,27 @@ class Experiment
     }
 };
 
-// One variant's turn in a round.
+// The measurement of one variant in a round.
 struct Turn {
     std::string what;
     double seconds;     // its approximate duration
-    std::string *error; // the error of a variant that failed, which is left out from then on
+    std::string *error; // set if the variant fails; later rounds leave it out
     std::function<void(unsigned round)> run;
-    unsigned every = 1; // takes part in one round out of this many
+    unsigned every = 1; // n: the variant takes part in every n-th round
 };
 
 struct Rounds {
     const char *what;
     unsigned planned = 1;
     uint64_t seed = 1;
-    double seconds = 0; // the time for all rounds; a slow machine does fewer rounds.  0: all rounds are done
+    double seconds = 0; // time limit for all rounds, so that a slow machine runs fewer rounds; 0: no limit
     unsigned done = 0;
-    int64_t end_ns = 0;   // a turn that would end later does not begin; 0: all begin
-    unsigned skipped = 0; // turns left out because no time was left
+    int64_t end_ns = 0;   // a measurement that would end later is skipped; 0: none is skipped
+    unsigned skipped = 0; // measurements skipped because of end_ns
 };
 
-// Runs every variant once in each round, in an order that the seed chooses anew for each round, so that other activity
-// of the machine affects all variants alike.  Returns false if it was interrupted.
+// Runs every variant once in each round, in a new random order each time, so that other activity of the machine affects
+// all variants alike.  Returns false if Ctrl-C interrupted it.
 bool play(Rounds &rounds, const std::vector<Turn> &turns);
 double seconds_of(const Rounds &rounds, const std::vector<Turn> &turns);
 

@@ -131,9 +131,9 @@ static int run_chosen(const char *what, const char *version, const std::vector<A
         known |= argc > 1 && command.command->check_name(argv[1]);
     }
     if (argc < 2)
-        return complain(exit_usage, "a command is missing; the commands are: " + names + " (--help says what they do)");
+        return complain(exit_usage, "a command is missing; the commands are: " + names + " (--help explains them)");
     if (!known && argv[1][0] != '-')
-        return complain(exit_usage, std::string("no command is called '") + argv[1] + "'; there are: " + names);
+        return complain(exit_usage, std::string("no command is called '") + argv[1] + "'; the commands are: " + names);
     try {
         application.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

@@ -44,8 +44,8 @@ struct TortureOptions {
 
 struct Wanted {
     Scenario scenario;
-    std::vector<std::string> arguments; // the arguments that name the scenario to its process
-    bool is_control;                    // a control of a set: it must fail
+    std::vector<std::string> arguments; // arguments with which the scenario's process is started
+    bool is_control;                    // the scenario belongs to a set and must fail
 };
 
 constexpr uint64_t most_seeds = 1000000;
@@ -92,7 +92,7 @@ bool read_file(const std::string &path, Scenario &scenario, std::string &error)
     return torture::parse_scenario(name.substr(0, name.rfind('.')), text.str(), scenario, error);
 }
 
-// A set includes its controls, which must fail.  A scenario that is named alone is judged by its own result.
+// Chooses the scenarios to run.  In a set, controls must fail; a scenario named alone is judged by its own result.
 bool choose(const TortureOptions &options, std::vector<Wanted> &wanted, std::string &error)
 {
     std::vector<std::string> names = options.names;
@@ -291,8 +291,8 @@ int run(const TortureOptions &options)
 Registration add_torture(CLI::App &application)
 {
     auto options = std::make_shared<TortureOptions>();
-    CLI::App *command = add_command(application, "torture", "the proof: readers, writers and disturbers of every kind",
-                                    options->common);
+    CLI::App *command =
+        add_command(application, "torture", "test the library with readers, writers and disturbers", options->common);
     Options add(*command);
     add.describe("--seconds", "duration of each scenario (default: 30)");
     add.number("--hours", options->hours, "total duration of all scenarios and seeds", 0.01, 1000);

@@ -19,11 +19,11 @@ namespace
 constexpr double down_by_pct = -98; // our bar, beside load from another process group
 constexpr double document_mean_pct = -94.49,
                  document_max_pct = -99.38; // the document of 2022: kthread_worker against workqueues
-constexpr double no_help =
-    0.5; // of the mean without boosting; with so few experiments a smaller effect is rarely visible
+// A reduction of the mean to this share would show that boosting alone helps; few experiments seldom show less.
+constexpr double no_help = 0.5;
 constexpr double p99_limit_ns = 1e6;
 constexpr double p50_share_of_liburcu = 1.0 / 50;
-constexpr double boosted_share = 1.0 / 10; // of the time that 64 busy readers take without boosting
+constexpr double boosted_share = 1.0 / 10; // share of the p50 without boosting, with 64 busy readers
 constexpr double rates_equal = 0.9, throughput_kept = 0.95;
 constexpr double interrupts_a_gp = 0.1;
 
@@ -63,8 +63,8 @@ double max_of(const std::vector<uint64_t> &values)
     return static_cast<double>(*Samples(values).max());
 }
 
-// The ratio of `after` to `before` in each experiment in which both have calls that returned; `rounds` is their
-// number.
+// Returns the ratio of `after` to `before` over the experiments in which calls of both returned; sets `rounds` to the
+// number of these experiments.
 std::optional<Interval> compared(const Cell *before, const Cell *after, OfExperiment figure, std::size_t &rounds)
 {
     std::vector<double> a, b;
@@ -96,7 +96,7 @@ struct Named {
 const Named maximum = {"maximum", &Summary::max_ns, max_of, down_by_pct, document_max_pct};
 const Named mean = {"mean", &Summary::avg_ns, mean_of, down_by_pct, document_mean_pct};
 
-// The reduction over all calls together, as in the document, and in each experiment, which shows the spread.
+// The reduction of a figure: over all calls together, as in the document, and in each experiment, for the spread.
 struct Drop {
     Figure before, after, pct;
     std::size_t rounds = 0;
@@ -127,8 +127,7 @@ std::string cut_off_text(const Cell *cell)
     return count != 0 ? fmt::format("; {} cut off", count) : "";
 }
 
-// The document's figure is printed beside ours and is not a bar.  The text states this if the floor rules that figure
-// out.
+// Returns a text if the document's reduction is impossible here, because the result would be below the wake-up floor.
 std::string floor_text(const Plan &plan, Group group, const Drop &drop, double document_pct)
 {
     const Figure floor = summary_of(find_cell(plan, group, Call::round_trip, 0, false)).avg_ns;
@@ -163,15 +162,15 @@ void judge_loaded(const Plan &plan, bool times, bool boost, Verdicts &verdicts)
         const Drop drop(before, after, named);
         Outcome outcome = drop.judged(times, named.ours_pct, boost ? Outcome::failed : Outcome::not_reproduced);
         if (outcome == Outcome::held && after != nullptr && !after->cut_off_ns.empty())
-            outcome = Outcome::not_judged; // its calls may have taken any time
+            outcome = Outcome::not_judged; // calls of the baseline were cut off, so its true figure is unknown
         verdicts.push_back({outcome,
-                            fmt::format("kthread against workqueue, loaded, {}: the {} is down by {} % or more",
+                            fmt::format("kthread against workqueue, loaded, {}: the {} is lower by {} % or more",
                                         boost ? "with boosting" : "without boosting", named.name, -named.ours_pct),
                             drop.text() + cut_off_text(before) + cut_off_text(after)});
     }
 }
 
-// A caller that makes the first step itself does not wait for a wake-up.
+// Judges whether a caller that advances the first step itself waits less than the floor: it needs no wake-up.
 void judge_floor(const Plan &plan, bool times, Verdicts &verdicts)
 {
     const Cell *floor = find_cell(plan, Group::worker, Call::round_trip, 0, false),
@@ -186,7 +185,7 @@ void judge_floor(const Plan &plan, bool times, Verdicts &verdicts)
     }
 }
 
-// The document's first claim.  An interval that includes both a halved mean and no effect proves nothing.
+// Judges the document's first claim.  An interval that contains both a halved mean and no effect is "not judged".
 void judge_boosting_alone(const Plan &plan, Group group, bool times, Verdicts &verdicts)
 {
     const Cell *without = cell_of(plan, group, false, Worker::workqueue),
@@ -199,8 +198,7 @@ void judge_boosting_alone(const Plan &plan, Group group, bool times, Verdicts &v
                         drop.text() + cut_off_text(without) + cut_off_text(with)});
 }
 
-// The p99 within bounds: calls that were cut off count as finished at that moment for `least`, and as endless for
-// `most`.
+// Bounds of the p99: for `least`, calls that were cut off count as returned at that moment; for `most`, as endless.
 struct P99 {
     Figure least, most;
     std::size_t samples;
@@ -281,23 +279,24 @@ void judge_throughput(const Plan &plan, unsigned cpus, bool times, Verdicts &ver
         for (const ThroughputRow &other : rows)
             if (!*other.boost && *other.readers == *row.readers)
                 without_rate = other.grace_periods_per_s;
-        // The bar assumes equal rates of grace periods.  With more readers than CPUs the run without boosting has a
-        // tenth of the rate, and less to do: then the figure is shown but not judged.
+        // The bar assumes equal rates of grace periods.  With more readers than CPUs, the run without boosting has a
+        // tenth of the rate, so the figure is shown but not judged.
         const bool equal =
             without_rate && row.grace_periods_per_s && *without_rate >= rates_equal * *row.grace_periods_per_s;
         const std::optional<Interval> kept =
             times && without != nullptr ? ratio_interval(with->sections_per_s, without->sections_per_s) : std::nullopt;
-        verdicts.push_back({times && equal && kept ? judge_least(*kept, throughput_kept) : Outcome::not_judged,
-                            fmt::format("{} busy readers ({}), 1,000 requests a second: throughput with boosting is at "
-                                        "least 95 % of that without",
-                                        readers, readers == cpus ? "one busy reader a CPU" : "more than CPUs"),
-                            fmt::format("{}; grace periods a second: {} with, {} without",
-                                        spread_text(kept, "times", with->sections_per_s.size()),
-                                        number(row.grace_periods_per_s), number(without_rate))});
+        verdicts.push_back(
+            {times && equal && kept ? judge_least(*kept, throughput_kept) : Outcome::not_judged,
+             fmt::format("{} busy readers ({}), 1,000 requests per second: throughput with boosting is at "
+                         "least 95 % of that without",
+                         readers, readers == cpus ? "one busy reader per CPU" : "more than CPUs"),
+             fmt::format("{}; grace periods per second: {} with, {} without",
+                         spread_text(kept, "times", with->sections_per_s.size()), number(row.grace_periods_per_s),
+                         number(without_rate))});
     }
 }
 
-// The fence interrupts a reader, so a reader that gets no fence receives no interrupt.
+// Judges whether an isolated reader to which no heavy fence is sent receives no interrupts.
 void judge_interrupts(const Plan &plan, bool times, Verdicts &verdicts)
 {
     const InterruptCell *control = find_interrupts(plan, Isolation::control);
@@ -309,7 +308,7 @@ void judge_interrupts(const Plan &plan, bool times, Verdicts &verdicts)
             times ? median_interval(interrupts_per_grace_period(*cell, *control)) : std::nullopt;
         verdicts.push_back(
             {times && each ? judge_most(*each, interrupts_a_gp) : Outcome::not_judged,
-             fmt::format("{}: an isolated reader's CPU receives at most 0.1 interrupts a grace period beyond the "
+             fmt::format("{}: an isolated reader's CPU receives at most 0.1 interrupts per grace period beyond the "
                          "control's",
                          name_of(isolation)),
              fmt::format("{}; {} a second against {}", spread_text(each, "a grace period", cell->experiments.size()),

@@ -20,10 +20,10 @@ namespace lab::expedited
 namespace
 {
 
-// A real-time thread that has not slept for this long is stuck; then the kernel ends the process.
+// RLIMIT_RTTIME: the kernel ends the process if a real-time thread has run for this long without sleeping.
 constexpr int stuck_ms = 1000;
 
-// The other end of a round trip: a thread of the caller's priority that answers every post.
+// A thread of the caller's priority that answers each post: the partner in a round trip.
 class Echo
 {
   public:
@@ -113,8 +113,8 @@ class Caller
     {
         stop_ = true;
     }
-    // Called by an ordinary thread before there is load: creates what the library creates at its first use.  An
-    // expedited grace period that was only requested is run by the worker, so the worker exists once it has ended.
+    // Makes the library create its threads; called by an ordinary thread before there is load.  The worker runs an
+    // expedited grace period that was only requested, so it exists once that grace period has ended.
     void prepare()
     {
         call_once();
@@ -141,8 +141,7 @@ class Caller
             break;
         }
     }
-    // Replaces the readers' record, waits for a grace period, and overwrites the old record, which no reader may see
-    // any more.
+    // Replaces the readers' record, waits for a grace period, and overwrites the old record.
     void measure(Load &load)
     {
         Settings *old = load.replace(++generation_);
@@ -218,7 +217,7 @@ void run_in_this_process(const Variant &variant, const ExperimentOptions &option
     outcomes.sections = load.sections() - sections;
     const struct rtrcu_stats after = library_stats();
     caller.stop();
-    load.stop(); // a call under way ends as soon as the readers have left
+    load.stop(); // a call that still waits returns once the readers have exited
     thread.join();
     if (failure)
         std::rethrow_exception(failure);

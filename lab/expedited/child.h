@@ -17,11 +17,11 @@ namespace lab::expedited
 enum class Call {
     expedited,  // synchronize_rcu_expedited()
     liburcu,    // liburcu-memb's synchronize_rcu()
-    round_trip, // no RCU: wakes a SCHED_FIFO thread and waits for its answer, the shortest possible time for all calls
+    round_trip, // no RCU: wakes a SCHED_FIFO thread and waits for its answer, as the floor of all calls
     request,    // requests expedited grace periods at a fixed rate and does not wait
 };
 
-// Values of exp_worker: the document's baseline, the document's change alone, and ours.
+// Values of exp_worker: the document's baseline, the document's change alone, and our default.
 enum class Worker { workqueue, kthread_only, kthread };
 const char *name_of(Worker worker);
 
@@ -33,13 +33,13 @@ struct Variant {
     unsigned hogs_a_cpu = 0;
     unsigned readers = 0;
     ReaderShape shape;
-    bool outside = false; // beside the load of another process group
+    bool outside = false; // runs beside the load of another process group
 
     std::string label() const;
 };
 
 constexpr int caller_priority = 10;
-// The caller sleeps for 0.5 to 1.5 times this between two calls; requests are made once in this time.
+// The caller sleeps for 0.5 to 1.5 times this between two calls; Call::request makes one request in this time.
 constexpr int64_t pause_between_ns = 1'000'000;
 
 struct ExperimentOptions {
@@ -52,7 +52,7 @@ struct ExperimentOptions {
 // Totals of one experiment, filled in by the child.
 struct Outcomes {
     int64_t wall_ns;
-    uint64_t unfinished; // 1: the last call ended only because the readers were stopped: its latency is a lower bound
+    uint64_t unfinished; // 1: the last call was cut off when the readers were stopped; its latency is a lower bound
     uint64_t sections, errors;
     uint64_t requests;
     // The library's counters over the measured time.

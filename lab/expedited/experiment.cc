@@ -59,8 +59,8 @@ class Expedited : public Experiment
 void Expedited::prepare()
 {
     experiment_.settings = parse_settings(set_);
-    need_realtime("a critical caller without it means nothing");
-    need_two_cpus("readers would never run beside the caller");
+    need_realtime("the critical caller must be a real-time thread");
+    need_two_cpus("on one CPU readers would never run beside the caller");
     experiment_.cpus = machine.cpus_allowed;
     plan_ = make_plan(common.quick, seconds_or(12, 120), static_cast<unsigned>(experiment_.cpus.size()));
 }
@@ -77,14 +77,15 @@ void Expedited::print_plan() const
                "variants in turn, a process each\n",
                variant.hogs_a_cpu, variant.readers, group(Group::worker).experiments, seconds_of(Group::worker));
     fmt::print("    workqueue: a worker at SCHED_OTHER (the document's \"workqueues\"); kthread-only: a SCHED_FIFO "
-               "worker, callers always hand over (its \"kthread_worker\"); kthread: callers turn the first step, that "
-               "worker the rest; normal=1: expedited calls wait for normal grace periods, as on PREEMPT_RT kernels\n");
+               "worker runs all steps (the document's \"kthread_worker\"); kthread: the caller runs the first step, "
+               "this worker the rest; normal=1: expedited calls wait for normal grace periods, as on PREEMPT_RT "
+               "kernels\n");
     fmt::print("  the same under load from other sessions (setsid()): 2 CPU hogs per CPU and a process that writes "
                "files: {} experiments of {:.2f} s each\n",
                group(Group::loaded).experiments, seconds_of(Group::loaded));
     fmt::print("  busy readers, inside a section most of the time: {} experiments of {:.2f} s each\n",
                group(Group::busy).experiments, seconds_of(Group::busy));
-    fmt::print("  their throughput at 1,000 requests a second: {} experiments of {:.2f} s each\n",
+    fmt::print("  their throughput at 1,000 requests per second: {} experiments of {:.2f} s each\n",
                group(Group::throughput).experiments, seconds_of(Group::throughput));
     fmt::print("  interrupts at the CPU of an isolated reader: {} experiments of {:.2f} s each\n",
                plan_.interrupt_plan.experiments, static_cast<double>(plan_.interrupt_plan.duration_ns) / 1e9);
@@ -146,7 +147,7 @@ void Expedited::print_results()
                "(unfinished: cut off by the end of the experiment, and in no other figure; boosts: times)\n\n{}\n",
                machine.cpus_allowed.size(),
                table_text<BusyRow>(0, busy_rows(plan_), [](const BusyRow &row) { return whole(row.readers); }));
-    fmt::print("Sections that readers completed while a thread requested 1,000 expedited grace periods a second\n\n"
+    fmt::print("Sections that readers completed while a thread requested 1,000 expedited grace periods per second\n\n"
                "{}\n",
                table_text(0, throughput_rows(plan_)));
     fmt::print("Function-call interrupts at the CPU of an isolated reader (control: no grace periods)\n\n{}\n",
@@ -187,7 +188,7 @@ Registration add_expedited(CLI::App &application)
 {
     return add_experiment<expedited::Expedited>(
         application, "expedited",
-        "how long a critical caller waits for a grace period, by its runner and with readers boosted or not");
+        "measure a critical caller's wait for a grace period, by runner and with or without boosting");
 }
 
 } // namespace lab

@@ -31,7 +31,7 @@ uint64_t read_count(int cpu)
     return *count;
 }
 
-// The library's threads, and the caller, run on other CPUs than the reader's.
+// Returns the library's settings; its threads run on the CPUs in `others`, not on the reader's CPU.
 PeerSettings settings_of(Isolation isolation, const std::vector<int> &others)
 {
     PeerSettings settings = {{"cpus", fmt::format("{}", fmt::join(others, ","))}};
@@ -46,7 +46,7 @@ struct Reader {
     std::atomic<bool> stop{false};
     std::atomic<uint64_t> sections{0};
 
-    // The reader runs at the lowest real-time priority, so that no ordinary thread shares its CPU.
+    // Runs the reader's sections on `cpu`, at the lowest real-time priority, so that no ordinary thread shares the CPU.
     void read(Isolation isolation, int cpu)
     {
         const bool qsbr = isolation == Isolation::quiescent_state;
@@ -88,7 +88,7 @@ void count_in_this_process(Isolation isolation, const ExperimentOptions &options
     settings.insert(settings.end(), options.settings.begin(), options.settings.end());
     if (!rtrcu_peer.start(settings, error))
         throw std::runtime_error(error);
-    synchronize_rcu_expedited(); // creates what the library creates at its first use
+    synchronize_rcu_expedited(); // the first use, at which the library creates its threads
     Reader reader;
     std::thread thread([&] { reader.read(isolation, cpu); });
     while (reader.sections.load() < 1000)
@@ -147,7 +147,7 @@ bool count_interrupts(Isolation isolation, const ExperimentOptions &options, Int
     return ok;
 }
 
-// The first line of the table names the CPUs that are online, so a column's position is not its CPU's number.
+// The first line names the online CPUs; a column's position may differ from its CPU's number.
 std::optional<uint64_t> function_calls_at(const std::string &text, int cpu)
 {
     std::istringstream lines(text);

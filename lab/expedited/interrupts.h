@@ -33,7 +33,7 @@ struct InterruptTotals {
 
 struct InterruptCell {
     Isolation isolation;
-    std::string error; // the reason why it was left out
+    std::string error; // the reason why the variant was left out
     std::vector<InterruptTotals> experiments;
 
     std::vector<double> interrupts_per_s() const;
@@ -47,7 +47,7 @@ bool count_interrupts(Isolation isolation, const ExperimentOptions &options, Int
 // does not count them.
 std::optional<uint64_t> function_calls_at(const std::string &text, int cpu);
 
-// Returns how many more interrupts `cell` had than `control`, for each of its grace periods, in each experiment.
+// Returns for each experiment the interrupts per grace period of `cell` beyond those of `control`.
 std::vector<double> interrupts_per_grace_period(const InterruptCell &cell, const InterruptCell &control);
 
 } // namespace lab::expedited

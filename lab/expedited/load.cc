@@ -36,7 +36,7 @@ Load::~Load()
     delete current_.load();
 }
 
-// No thread begins its work before all threads exist, because creating threads beside busy ones takes seconds.
+// Lets all threads begin their work; called once all exist, because creating threads beside busy threads takes seconds.
 void Load::begin()
 {
     ready_.fetch_add(1);

@@ -59,12 +59,12 @@ class Load
     {
         stop_ = true;
     }
-    // Replaces the record and returns the old one.  The caller overwrites and frees that after a grace period.
+    // Replaces the record and returns the old record, which the caller overwrites and frees after a grace period.
     Settings *replace(uint64_t generation)
     {
         return current_.exchange(new Settings(generation), std::memory_order_acq_rel);
     }
-    // Keeps an old record until the readers have ended; for calls that wait for no grace period.  Called by one thread.
+    // Keeps an old record until the readers have exited; for a caller that waits for no grace period.
     void keep(Settings *old)
     {
         kept_.emplace_back(old);

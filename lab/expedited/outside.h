@@ -15,7 +15,7 @@ class OutsideLoad
   public:
     // Starts two hogs for each CPU and one writer.  The caller must have no other threads.
     explicit OutsideLoad(unsigned cpus);
-    ~OutsideLoad(); // ends them
+    ~OutsideLoad(); // ends these processes
     OutsideLoad(const OutsideLoad &) = delete;
     OutsideLoad &operator=(const OutsideLoad &) = delete;
 

@@ -12,7 +12,7 @@ namespace
 constexpr unsigned hogs_a_cpu = 4;
 constexpr unsigned readers_a_cpu = 2;
 constexpr unsigned floor_readers = 64; // the largest number of busy readers that is judged
-// Readers are inside for a twentieth of the time, so that in the document's tables a grace period seldom waits for
+// Readers of the document's tables are inside for a twentieth of the time, so that a grace period seldom waits for
 // them.
 constexpr ReaderShape short_sections = {40, 800};
 

@@ -23,7 +23,7 @@ constexpr int groups = 4;
 struct Cell {
     Group group;
     Variant variant;
-    std::string error; // the reason why it was left out
+    std::string error; // the reason why the variant was left out
     std::vector<std::vector<uint64_t>>
         latency_ns;                     // for each experiment: latencies of the calls that returned while readers ran
     std::vector<uint64_t> cut_off_ns;   // lower bounds: calls that were cut off by the end of their experiment
@@ -48,7 +48,7 @@ struct Plan {
     GroupPlan interrupt_plan;
 };
 
-// `seconds`: the time that the whole experiment may take, approximately.
+// `seconds`: approximate time for the whole experiment.
 Plan make_plan(bool quick, double seconds, unsigned cpus);
 
 const Cell *find_cell(const Plan &plan, Group group, Call call, unsigned readers, bool boost,

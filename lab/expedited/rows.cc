@@ -45,7 +45,7 @@ void name_worker(const Cell &cell, Text &worker, Flag &boost)
         boost = cell.variant.boost;
 }
 
-// One ratio of each round: a machine's speed changes over time, but hardly between the two halves of a round.
+// Returns the median of the ratios of the rounds: a machine's speed changes over time, but hardly within a round.
 Figure paired_ratio(const Cell &with, const Cell *without)
 {
     std::vector<double> ratios;

@@ -19,7 +19,7 @@ struct BusyRow : Fields {
     Flag boost{*this, "boost"};
     Count count{*this, "count", {0, "samples"}}, unfinished{*this, "unfinished", {0, "unfinished"}};
     Number p50_ns{*this, "p50_ns", {0, "p50 µs", nullptr, 1e-3}};
-    Number p99_ns{*this, "p99_ns", {0, "p99 µs", nullptr, 1e-3}}; // if there are at least 1,000 samples
+    Number p99_ns{*this, "p99_ns", {0, "p99 µs", nullptr, 1e-3}}; // set only with at least 1,000 samples
     Number max_ns{*this, "max_ns", {0, "max µs", nullptr, 1e-3}};
     Number cut_off_ns_max{
         *this, "cut_off_ns_max", {0, "cut off at µs", nullptr, 1e-3}}; // the longest of the calls that were cut off
@@ -65,12 +65,12 @@ std::vector<BusyRow> busy_rows(const Plan &plan);
 std::vector<ThroughputRow> throughput_rows(const Plan &plan);
 std::vector<InterruptRow> interrupt_rows(const Plan &plan);
 Summary summary_of(const Cell *cell); // Returns an empty summary for nullptr.
-// One row for each worker with and without boosting, and its difference from the workqueue in per cent.
+// Returns a row for each worker with and without boosting, with its difference from the workqueue in per cent.
 std::vector<Summary> worker_rows(const Plan &plan);
 std::vector<WorkerCurve> worker_curves(const Plan &plan);
 
-// A table of the document, followed by the same rows of this run; or the table `turned`, which shows which threads
-// advanced the grace periods.  `group` is Group::worker or Group::loaded.
+// Returns a table of the document followed by the same rows of this run, or the table `turned`: which threads advanced
+// the grace periods.  `group` is Group::worker or Group::loaded.
 std::string document_table(const Plan &plan, Group group, int which);
 
 } // namespace lab::expedited

@@ -10,7 +10,7 @@
 namespace lab::expedited
 {
 
-// The tables: each figure of the document's two tables has a line in it; the third table is ours.
+// The tables: the two tables of the document with all their lines, and a third table of ours.
 constexpr int durations = 0, ranges = 1, turned = 2;
 
 // A figure, and its difference from another row's figure in per cent of the latter.

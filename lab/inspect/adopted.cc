@@ -9,7 +9,7 @@ namespace lab::inspect
 namespace
 {
 
-constexpr uint64_t nesting = UINT32_MAX; // the bits of a word that counts sections
+constexpr uint64_t nesting = UINT32_MAX; // `inside_` of a flavour whose reader word counts nested sections
 constexpr int most_flavours = 16, most_chunks = 4096, most_servers = 4096, most_rings = 65536;
 
 class Flavour
@@ -66,7 +66,7 @@ class Flavour
         gp.running = seq % block_.seq_step != 0;
         gp.number = (seq - block_.seq_first) / block_.seq_step;
         gp.began_ns = static_cast<int64_t>(began);
-        gp.waiters = waiters + (gp.running ? 1 : 0); // the thread that advances the grace period waits too
+        gp.waiters = waiters + (gp.running ? 1 : 0); // the thread that advances the grace period also waits for it
         gp.completed = completed;
         gp.busy = busy;
         gp.longest_ns = static_cast<int64_t>(longest);
@@ -79,7 +79,7 @@ class Flavour
         domain_.counters["drive.threads_refused"] = value(at_, "adopted.threads_refused");
         domain_.counters["callbacks.over_qmax"] = value(at_, "adopted.over_qmax");
         domain_.counters["callbacks.blocked_at_qmax"] = value(at_, "adopted.blocked");
-        // Among the flavours whose word counts sections, mb has no light word; in the others that word is 0.
+        // A flavour that counts nested sections uses full fences if it has no light word (mb) or its light word is 0.
         const uint64_t light = value(at_, "adopted.light");
         const bool is_light = light != 0 && memory_.value<uint32_t>(light).value_or(0) != 0;
         domain_.counters["registry.fence_mode"] =
@@ -127,7 +127,7 @@ class Flavour
         domain_.threads.push_back(thread);
     }
 
-    // A server's thread is also a reader once it exists.
+    // Adds a server's callbacks to the thread that invokes them, or to the domain if that thread is not a reader.
     void read_server(uint64_t server)
     {
         const uint64_t invoked =

@@ -53,11 +53,11 @@ std::string other_version(const Copy &copy, const char *what, uint32_t version, 
 
 std::string cut_short(const Copy &copy, const char *what, std::size_t bytes, std::size_t least)
 {
-    return copy.object + " has " + what + " of " + std::to_string(bytes) + " bytes where " + std::to_string(least) +
-           " are the least: the file is damaged, or is not of this library";
+    return copy.object + " has " + what + " of " + std::to_string(bytes) + " bytes, fewer than the minimum of " +
+           std::to_string(least) + ": the file is damaged, or was not made by this library";
 }
 
-// The contents of a note, which lead to a block.
+// Stores in `copy` the address of the block to which a note points, or the reason why the note is not usable.
 void follow_note(const char *contents, std::size_t bytes, uint64_t address, Copy &copy)
 {
     uint32_t version = 0;
@@ -101,7 +101,7 @@ void look_at_object(const Memory &memory, uint64_t base, const Elf64_Ehdr &elf, 
     if (elf.e_phentsize != sizeof(Elf64_Phdr) ||
         !memory.read(base + elf.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr)))
         return;
-    uint64_t linked_at = 0; // the address for which the first page was linked
+    uint64_t linked_at = 0; // the first page's virtual address in the object file
     for (const Elf64_Phdr &segment : segments)
         if (segment.p_type == PT_LOAD && segment.p_offset < 4096) {
             linked_at = (segment.p_vaddr - segment.p_offset) & ~uint64_t(4095);
@@ -172,7 +172,7 @@ std::optional<Block> Block::read(const Memory &memory, const Copy &copy)
     for (std::size_t i = 0; i < std::min<std::size_t>(header.tables, std::size(header.table)); i++) {
         const auto table = memory.value<Table>(header.table[i]);
         if (!table || table->count > most_fields)
-            return std::nullopt; // the loader is not finished yet
+            return std::nullopt; // the dynamic loader has not relocated the block yet
         std::vector<char> bytes(table->count * header.field_bytes);
         if (!memory.read(table->field, bytes.data(), bytes.size()))
             return std::nullopt;

@@ -36,9 +36,9 @@ class Block
     // another version or is truncated.
     static std::optional<Block> read(const Memory &memory, const Copy &copy);
 
-    // nullptr: that version of the library does not show the field.
+    // Returns nullptr if that version of the library does not show the field.
     const Field *find(const std::string &name) const;
-    // Returns the address of element `index` of that field of the struct at `base`; 0: the field is not shown.
+    // Returns the address of element `index` of the field `name` in the struct at `base`; 0: the field is not shown.
     uint64_t at(uint64_t base, const std::string &name, uint64_t index = 0) const;
 
     uint64_t first_domain = 0; // the address of the word that points to the first domain

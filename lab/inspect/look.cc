@@ -53,7 +53,7 @@ constexpr std::pair<const char *, const char *> counters[] = {
     {"domain.drive", "drive.threads_refused"},
 };
 
-// Requests fields by their names.
+// Adds fields, which are found by their names, to a batch of reads.
 class Asker
 {
   public:
@@ -114,7 +114,7 @@ class Looker
     }
 
   private:
-    // The fields that the Asker has read stay valid as long as this object.
+    // Returns a new Asker.  The values that it reads stay valid as long as this Looker exists.
     Asker &ask()
     {
         return askers_.emplace_back(memory_, block_);
@@ -220,7 +220,7 @@ class Looker
         }
     }
 
-    // First pass: the library's own memory, which is never unmapped.
+    // Adds a slot's words to the first pass, which reads the library's own memory: it is never unmapped.
     void ask_for_slot(Asker &asker, uint32_t leaf_index, uint32_t index)
     {
         const Leaf &leaf = leaves_[leaf_index];
@@ -234,7 +234,7 @@ class Looker
         slot.thread_id = &asker.word(slot.record, "record.thread_id");
         slot.boosted = &asker.word(slot.record, "record.boost");
         slot.slow_calls = &asker.word(slot.record, "record.slow_calls");
-        // The number returned is read first, so that it is never more than the number queued.
+        // Callbacks that have returned are counted first, so that this count never exceeds that of queued callbacks.
         slot.invoked = &asker.word(slot.callback, "slot.invoked");
         slot.free_done = &asker.word(slot.callback, "slot.free_done");
         slot.queued = &asker.word(slot.callback, "slot.queued");
@@ -261,13 +261,13 @@ class Looker
             for (unsigned kind = 0; kind < kinds; kind++)
                 leaves_[i].boundary[kind] = &first.word(leaves_[i].parked, "parked.boundary_position", kind);
             for (uint32_t slot = 0; slot < slots; slot++)
-                ask_for_slot(first, i, slot); // every slot, so that callbacks of threads that have ended count
+                ask_for_slot(first, i, slot); // unused slots too: they may hold callbacks of threads that have exited
         }
         first.run();
         for (const Leaf &leaf : leaves_)
             add_counters(leaf);
-        // Second pass: the threads' own memory, which is unmapped when they end.  It counts only if the thread has not
-        // ended.
+        // Second pass: the threads' own memory, which is unmapped when they exit.  Its values are used only if the
+        // thread is still registered afterwards.
         for (Slot &slot : slots_) {
             if ((*leaves_[slot.leaf].registered >> slot.slot & 1) == 0)
                 continue;
@@ -338,18 +338,18 @@ class Looker
         thread.entered = thread.nesting != 0 ? *slot.entered : 0;
         thread.entered_ns = thread.nesting != 0 ? static_cast<int64_t>(*slot.entered_ns) : 0;
         for (unsigned kind = 0; kind < kinds; kind++)
-            thread.is_waited_for[kind] = node_speaks(leaf, kind) && (*leaf.node[kind] & node_children & bit) != 0;
+            thread.is_waited_for[kind] = node_is_current(leaf, kind) && (*leaf.node[kind] & node_children & bit) != 0;
     }
 
-    // Returns true if the node's word belongs to the grace period that was under way.
-    bool node_speaks(const Leaf &leaf, unsigned kind) const
+    // Returns true if a grace period was running and the leaf's node word is stamped with its number.
+    bool node_is_current(const Leaf &leaf, unsigned kind) const
     {
         const uint64_t stamp = (seq_[kind] / block_.seq_step) << stamp_shift;
         return domain_.gp[kind].running && *leaf.node[kind] >> stamp_shift == stamp >> stamp_shift;
     }
 
-    // Reads the tasks of a list that changes meanwhile: each backward link must lead to the task from which the walk
-    // came.
+    // Reads the tasks of a list that may change meanwhile.  Returns false if a backward link does not point to the
+    // previous entry.
     bool walk(uint64_t head, std::vector<Task> &tasks, const Leaf *leaf, int thread) const
     {
         const Field *link = block_.find("task.link"), *next_field = block_.find("link.next"),
@@ -467,10 +467,10 @@ std::size_t Domain::inside() const
 
 std::size_t Domain::waited_for() const
 {
-    auto is_in_the_way = [](const Thread &thread) {
+    auto is_holdout = [](const Thread &thread) {
         return thread.is_waited_for[normal] || thread.is_waited_for[expedited];
     };
-    return static_cast<std::size_t>(std::count_if(threads.begin(), threads.end(), is_in_the_way));
+    return static_cast<std::size_t>(std::count_if(threads.begin(), threads.end(), is_holdout));
 }
 
 int64_t Domain::oldest_age_ns() const

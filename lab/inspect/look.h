@@ -20,8 +20,8 @@ constexpr std::array<const char *, kinds> kind_names{"normal", "expedited"};
 // The grace periods of one kind.
 struct GracePeriods {
     bool running = false;
-    uint64_t number = 0;  // of the grace period under way, or of the next one
-    int64_t began_ns = 0; // CLOCK_MONOTONIC: begin of the grace period under way, or of the last one
+    uint64_t number = 0;  // number of the running grace period, or of the next grace period
+    int64_t began_ns = 0; // CLOCK_MONOTONIC: begin of the running grace period, or of the last grace period
     uint64_t completed = 0, busy = 0, at_once = 0, unfenced = 0, slept = 0, by_caller = 0, waiters = 0;
     int64_t last_ns = 0, longest_ns = 0;
     uint64_t sum_ns = 0;    // sum of the durations in the histogram
@@ -32,7 +32,7 @@ struct GracePeriods {
 struct Thread {
     int id = 0; // the thread's id in the PID namespace of its process
     std::string name;
-    bool is_registered = false; // false: the thread has ended, and callbacks of it are left
+    bool is_registered = false; // false: the thread has exited, but some of its callbacks have not returned
     bool has_deadline = false;
     uint32_t nesting = 0;
     bool is_quiescent_state = false; // the thread is online in the quiescent-state discipline
@@ -74,8 +74,8 @@ struct Domain {
     std::vector<Task> tasks;
     uint64_t sections = 0; // open sections of threads that have no record
     int64_t oldest_ns =
-        0; // when the oldest callback was queued that belongs to none of the threads above; 0: there is none
-    int64_t at_ns = 0; // a time after the reading: all recorded times are earlier
+        0; // queueing time of the oldest callback that belongs to none of the threads above; 0: there is none
+    int64_t at_ns = 0; // CLOCK_MONOTONIC after everything was read: all recorded times are earlier
 
     // Totals since the process began, including threads that have ended.
     uint64_t queued = 0, invoked = 0, slow_calls = 0;
@@ -111,7 +111,7 @@ std::vector<Domain> look_at_adopted(const Memory &memory, const Block &block, ui
 // A quantile of a histogram in quarters of octaves; 0 if it is empty.
 double quantile_ns(const std::vector<uint64_t> &histogram, double quantile);
 double bucket_begin_ns(std::size_t bucket);
-// Returns the increase of each bucket from `before` to `now`, or `now` if `before` is empty.
+// Returns the increase of each bucket from `before` to `now`; `now` itself if `before` is empty or no bucket changed.
 std::vector<uint64_t> since(const std::vector<uint64_t> &before, const std::vector<uint64_t> &now);
 
 } // namespace lab::inspect

@@ -29,7 +29,7 @@ std::string Memory::text(uint64_t address, std::size_t most) const
     std::string text;
     while (address != 0 && text.size() < most) {
         char part[64];
-        // The string ends at the end of the page: the next one may not be mapped.
+        // Read at most to the end of the page: the next page may not be mapped.
         const std::size_t bytes = std::min({sizeof(part), most - text.size(), 4096 - std::size_t(address % 4096)});
         if (!read(address, part, bytes))
             break;
@@ -56,7 +56,7 @@ void ProcessMemory::read(std::vector<Piece> &pieces) const
         ssize_t got = process_vm_readv(pid_, here.data(), count, there.data(), count, 0);
         if (got < 0 && errno != EFAULT)
             throw Refused(errno, advice(pid_, errno));
-        // The kernel stops at the first piece that is not mapped.  The pieces after it are requested again.
+        // The kernel stops at the first piece that is not mapped.  The next call continues with the piece after it.
         std::size_t i = at;
         for (; i < at + count && got >= static_cast<ssize_t>(pieces[i].bytes); i++) {
             got -= static_cast<ssize_t>(pieces[i].bytes);
@@ -66,7 +66,7 @@ void ProcessMemory::read(std::vector<Piece> &pieces) const
     }
 }
 
-// The process may be in a time namespace, which shifts its clock.
+// Returns CLOCK_MONOTONIC in the process's time namespace, which may shift it.
 int64_t ProcessMemory::now_ns() const
 {
     auto offset_of = [](const std::string &name) {
@@ -105,7 +105,7 @@ std::vector<Mapping> mappings_of(int pid)
         if (permissions[0] == 'r')
             mappings.push_back(mapping);
     }
-    // Kernel threads and zombies have no memory.
+    // Without an error, an empty list means a kernel thread or a zombie, which has no memory.
     if (!mappings.empty())
         return mappings;
     const int error = errno != 0 ? errno : ESRCH;
@@ -137,9 +137,9 @@ std::string advice(int pid, int error)
     const std::string who = "process " + std::to_string(pid);
     if (error == ENOENT || error == ESRCH)
         return access(("/proc/" + std::to_string(pid)).c_str(), F_OK) == 0
-                   ? who + " has no memory: it has ended, or is a thread of the kernel"
-                   : "there is no " + who + " in this PID namespace; a container's process has another number outside" +
-                         " of it, and must be named by that, or looked at from inside";
+                   ? who + " has no memory: it has exited, or is a kernel thread"
+                   : "there is no " + who + " in this PID namespace; name a process in a container by its number in" +
+                         " this namespace, or run this inside the container";
     if (error == ENOSYS)
         return "this kernel has no process_vm_readv(), or a seccomp filter forbids it here";
     if (error != EPERM && error != EACCES)
@@ -150,9 +150,9 @@ std::string advice(int pid, int error)
                (scope == "3" ? ", which forbids it to all users until the next boot"
                              : "; run this as root or with CAP_SYS_PTRACE, or set it to 0");
     if (is_own(pid))
-        return who + " may not be read though it is yours: it has privileges, or has called" +
-               " prctl(PR_SET_DUMPABLE, 0), or a seccomp filter or a user namespace stands between; run this as root" +
-               " or with CAP_SYS_PTRACE there";
+        return who + " may not be read though you own it: it has privileges, or has called" +
+               " prctl(PR_SET_DUMPABLE, 0), or a seccomp filter or its user namespace forbids it; run this as root" +
+               " or with CAP_SYS_PTRACE in its user namespace";
     return who + " belongs to another user: run this as that user, as root or with CAP_SYS_PTRACE";
 }
 

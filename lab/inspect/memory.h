@@ -13,7 +13,7 @@
 namespace lab::inspect
 {
 
-// Nothing of a process can be read; the text gives the reason, and the permission that is needed.
+// Thrown if a process cannot be read; the text gives the reason, and the permission that is needed.
 struct Refused : std::runtime_error {
     Refused(int error, const std::string &what) : std::runtime_error(what), code(error)
     {
@@ -32,7 +32,7 @@ class Memory
 {
   public:
     virtual ~Memory() = default;
-    // A piece that is not mapped keeps its contents, and is marked as not done.
+    // Reads all pieces and sets their `done`.  A piece that is not mapped stays unchanged.
     virtual void read(std::vector<Piece> &pieces) const = 0;
     bool read(uint64_t address, void *into, std::size_t bytes) const;
     // CLOCK_MONOTONIC as the program sees it; 0 in a core file.
@@ -40,7 +40,7 @@ class Memory
     {
         return 0;
     }
-    // A printable string of at most `most` bytes; it ends earlier at a NUL byte or at unmapped memory.
+    // Returns the string at `address` in printable form: up to a NUL byte, unmapped memory, or `most` bytes.
     std::string text(uint64_t address, std::size_t most) const;
     template <class T> std::optional<T> value(uint64_t address) const
     {

@@ -35,9 +35,8 @@ class OwnDomain
         gp.number = gp.completed = (seq - block_.seq_first) / block_.seq_step;
         gp.began_ns = static_cast<int64_t>(value(inner, "inner.began_ns"));
         gp.waiters = value(inner, "inner.callers");
-        for (const char *since : {"inner.inbox_ns", "inner.waiting_ns", "inner.ready_ns"}) { // in the order in which
-                                                                                             // callbacks move through
-                                                                                             // them
+        // Callbacks move through these lists in this order, so the last list that is not empty has the oldest callback.
+        for (const char *since : {"inner.inbox_ns", "inner.waiting_ns", "inner.ready_ns"}) {
             const uint64_t oldest_ns = value(inner, since);
             domain.oldest_ns = oldest_ns != 0 ? static_cast<int64_t>(oldest_ns) : domain.oldest_ns;
         }
@@ -64,7 +63,7 @@ class OwnDomain
             sum += value(first + i * line_bytes, name, 0) + value(first + i * line_bytes, name, 1);
         return sum;
     }
-    // The ends of sections are read first, so that the difference is not negative.
+    // Returns the number of open sections.  Unlocks are read first, so that the difference is not negative.
     uint64_t sections() const
     {
         const uint64_t word = value(at_, "srcu.stripes"), own = aligned(block_.at(at_, "srcu.stripe"));

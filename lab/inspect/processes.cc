@@ -17,8 +17,8 @@ namespace lab::inspect
 namespace
 {
 
-// A process may load the library later, or execute another program, so its objects are examined again after this many
-// rounds.
+// A process's objects are examined again after this many rounds: it may have loaded the library since, or executed
+// another program.
 constexpr unsigned rounds_between = 8;
 
 std::string proc(int pid, const std::string &file)
@@ -95,7 +95,7 @@ std::map<int, int> outer_ids(int pid)
     return ids;
 }
 
-// A block that cannot be understood does not hide the others.
+// Reads the block of a copy.  A block of an unknown version sets `known.problem`; other copies are still shown.
 void Processes::read_block(const Memory &memory, const Copy &copy, Known &known)
 {
     try {
@@ -103,7 +103,7 @@ void Processes::read_block(const Memory &memory, const Copy &copy, Known &known)
         if (block)
             known.copies.emplace_back(copy, std::move(*block));
         else
-            known.looked_at = 0; // it has only begun, and is examined again in the next round
+            known.looked_at = 0; // the process is still loading the library: examine it again in the next round
     } catch (const Refused &why) {
         if (why.code != ENOTSUP)
             throw;
@@ -128,7 +128,7 @@ void Processes::find(int pid, uint64_t started)
     }
 }
 
-// Returns true if the process is to be shown.
+// Reads a process into `process`.  Returns true if the process is to be shown.
 bool Processes::look_at(int pid, Process &process)
 {
     const uint64_t started = start_of(pid);
@@ -183,8 +183,8 @@ std::vector<Process> Processes::look()
         if (!shown && !named_.empty() && process.problem.empty())
             process.problem =
                 "process " + std::to_string(pid) +
-                (known_[pid].looked_at == 0 ? " has the library, of which nothing can be read yet; look again"
-                                            : " does not run the library, or one that does not tell of itself");
+                (known_[pid].looked_at == 0 ? " has not finished loading the library; try again"
+                                            : " does not run the library, or runs a version without inspection");
         if (shown || !named_.empty())
             processes.push_back(std::move(process));
     }

@@ -26,12 +26,11 @@ struct Process {
     std::string problem; // the reason why it could not be read, and the permission that is needed
 };
 
-// Returns the whole of a file below /proc; empty if the file does not exist.  A name in it may contain newlines.
+// Returns the contents of a file below /proc, newlines included; empty if the file does not exist.
 std::string text_of_file(const std::string &path);
-// A printable name; empty if the thread does not exist.
+// Returns a thread's name in printable form; empty if the thread does not exist.
 std::string name_of_thread(int pid, int thread);
-// Returns the thread ids in this PID namespace, by their ids in the process's own; empty if the two namespaces are the
-// same.
+// Maps thread ids in the process's PID namespace to ids in this namespace; empty if the two namespaces are the same.
 std::map<int, int> outer_ids(int pid);
 
 class Processes
@@ -41,10 +40,9 @@ class Processes
     explicit Processes(std::vector<int> named) : named_(std::move(named))
     {
     }
-    // The processes that run the library, in the order of their pids, and every named process, with its problem if it
-    // has one.
+    // Returns the processes that run the library, sorted by pid, and every named process, with its problem if any.
     std::vector<Process> look();
-    // The number of processes that were not named and may not be read.
+    // Returns the number of processes that were not named and may not be read.
     std::size_t refused() const
     {
         return refused_.size();
@@ -56,7 +54,7 @@ class Processes
         std::vector<std::pair<Copy, Block>> copies;
         unsigned looked_at;  // round in which its objects were last examined
         std::string problem; // the problem found in that round
-        bool is_shown;       // a process that was not named is shown too
+        bool is_shown;       // show the process even if it was not named
     };
     static void read_block(const Memory &memory, const Copy &copy, Known &known);
     void find(int pid, uint64_t started);

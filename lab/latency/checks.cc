@@ -16,7 +16,7 @@ namespace
 
 const std::vector<std::string> cures = {"krcud",  "krcud-always", "throttle", "throttle-16",
                                         "direct", "inline",       "daemon"};
-// The policies of this project: one that misses a bar fails, while a policy of the documents is "not reproduced".
+// This project's policies: a missed bar is "failed".  For a policy of the documents it is "not reproduced".
 const std::vector<std::string> ours = {"inline", "daemon"};
 
 bool is_among(const std::string &name, const std::vector<std::string> &names)
@@ -24,16 +24,16 @@ bool is_among(const std::string &name, const std::vector<std::string> &names)
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The documents' figures: their callbacks took about 250 ns each.
+// Returns the figure of the documents for a burst; their callbacks took about 250 ns each.
 const char *document_text(uint64_t burst)
 {
     if (burst == smaller_bursts[0])
-        return "; 2004: 1,660 callbacks, 711 µs late; about 4 callbacks a µs";
+        return "; 2004: 1,660 callbacks, 711 µs late; about 4 callbacks per µs";
     return burst == flood_burst ? "; 2004: more than 30,000 in one grace period, not timed" : "";
 }
 
-// A batch that runs into a due time delays the sample by the rest of the batch, which is nearly all of it if the sample
-// is due shortly after the batch begins.
+// Judges whether a batch delays the probe by as long as its callbacks take: a sample that is due shortly after the
+// batch begins waits for nearly the whole batch.
 void judge_prediction(const CheckInput &input, Verdicts &verdicts)
 {
     for (uint64_t burst : {smaller_bursts[0], smaller_bursts[1], flood_burst}) {
@@ -44,17 +44,16 @@ void judge_prediction(const CheckInput &input, Verdicts &verdicts)
                                               whole(static_cast<double>(burst)));
         if (!row->callback_ns || !row->batch_max || !row->callback_share_us_full) {
             verdicts.push_back({Outcome::not_judged, claim,
-                                row->callback_ns ? "0 due times that a batch ran into" : "0 callbacks were timed"});
+                                row->callback_ns ? "no sample was due during a batch" : "no callback was timed"});
             continue;
         }
         double predicted = *row->batch_max * *row->callback_ns / 1000;
         double ratio = *row->callback_share_us_full / predicted;
         verdicts.push_back(
             {judged(input.judge_times, ratio > 0.5 && ratio < 2, Outcome::not_reproduced), claim,
-             fmt::format(
-                 "{} callbacks x {} ns = {} µs; their share {} µs (p95 of the due times that a batch ran into){}",
-                 whole(row->batch_max), number(row->callback_ns), number(predicted),
-                 number(row->callback_share_us_full), document_text(burst))});
+             fmt::format("{} callbacks x {} ns = {} µs; measured {} µs (p95 of the samples due during a batch){}",
+                         whole(row->batch_max), number(row->callback_ns), number(predicted),
+                         number(row->callback_share_us_full), document_text(burst))});
     }
 }
 
@@ -64,10 +63,10 @@ void judge_cure(const CheckInput &input, const Row &stock, const Row &row, Verdi
     const double limit = *stock.overrun_callbacks_max / 10;
     verdicts.push_back(
         {*row.overrun_callbacks_max <= limit ? Outcome::held : Outcome::failed,
-         fmt::format("{} in the flood: callbacks begun late, at most a tenth of unbounded's", row.policy),
+         fmt::format("{} in the flood: at most a tenth as many callbacks begin late as with unbounded", row.policy),
          fmt::format("{} against {}", whole(row.overrun_callbacks_max), whole(stock.overrun_callbacks_max))});
     const std::string claim = fmt::format(
-        "{} in the flood: callbacks' share of the lateness at p99.9, at most a tenth of unbounded's", row.policy);
+        "{} in the flood: the callbacks' share of the lateness (p99.9) is at most a tenth of unbounded's", row.policy);
     if (!stock.callback_share_us_p999) {
         verdicts.push_back(
             {Outcome::not_judged, claim,
@@ -105,7 +104,7 @@ void judge_limits(const CheckInput &input, Verdicts &verdicts)
                 judge_backlog(row.label, *row.backlog_max, *row.backlog_limit, row.backlog_cut.value_or(false)));
 }
 
-// The documents' other statements about their cures, judged by counts.
+// Judges the documents' other statements about their policies by counts.
 void judge_documents(const CheckInput &input, Verdicts &verdicts)
 {
     auto add = [&](const char *policy, const std::string &claim, auto holds, auto figures) {
@@ -128,10 +127,10 @@ void judge_documents(const CheckInput &input, Verdicts &verdicts)
                                    row.backlog_mark);
             });
     add(
-        "direct", "direct in the flood runs each callback immediately: none is refused",
+        "direct", "direct in the flood runs each callback immediately and queues none",
         [](const Row &row) { return row.direct_refused.value_or(1) == 0 && row.callbacks_direct.value_or(0) > 0; },
         [](const Row &row) {
-            return fmt::format("{} at once, {} refused", whole(row.callbacks_direct), whole(row.direct_refused));
+            return fmt::format("{} run immediately, {} queued", whole(row.callbacks_direct), whole(row.direct_refused));
         });
 }
 
@@ -146,23 +145,23 @@ void judge_inline(const CheckInput &input, Verdicts &verdicts)
     const double worth = clock_check_worth + callback_stamp_stride - 1;
     verdicts.push_back(
         {*late <= worth ? Outcome::held : Outcome::failed,
-         fmt::format("inline begins no callback after a clock check that saw the deadline: at most {} late",
+         fmt::format("inline stops at its first clock check after the deadline: at most {} callbacks begin late",
                      whole(worth)),
          fmt::format("{}, the largest of all workloads", whole(late))});
     verdicts.push_back(judge_quantile(
         input.judge_times,
-        fmt::format("inline: callbacks' share of the lateness at p99.99, at most {:g} µs, all workloads together",
+        fmt::format("inline: the callbacks' share of the lateness (p99.99) is at most {:g} µs over all workloads",
                     share_bar_us),
         scaled(input.inline_shares.quantile(0.9999), 1e-3), share_bar_us,
         static_cast<double>(input.inline_shares.count()), 0.9999));
 }
 
-// The CPU time of an operation, and the share of it that the back-end's own threads used.
+// Formats the CPU time of an operation, and the part of it that the back-end's own threads used.
 std::string cost_text(const Row &row)
 {
     const double operation_ns = 1e9 / *row.ops_per_cpu_s;
     const double helpers_ns = row.helper_cpus && row.ops_per_s ? 1e9 * *row.helper_cpus / *row.ops_per_s : 0;
-    return fmt::format("{} ns an operation, {} of them in the library's threads", number(operation_ns),
+    return fmt::format("{} ns per operation, {} of them in the library's threads", number(operation_ns),
                        number(helpers_ns));
 }
 
@@ -175,7 +174,7 @@ void judge_throughput(const CheckInput &input, Verdicts &verdicts)
         if (stock == nullptr || row.scheduling != stock->scheduling || !row.ops_per_cpu_s || !stock->ops_per_cpu_s)
             continue;
         const std::string claim =
-            fmt::format("{}: operations a second of CPU time, daemons included, at least {:.0f} % of unbounded's",
+            fmt::format("{}: operations per second of CPU time, daemons included, are at least {:.0f} % of unbounded's",
                         row.label, 100 * throughput_bar);
         const auto share = ratio_interval(row.each_ops_per_cpu_s, stock->each_ops_per_cpu_s);
         if (!share) {
@@ -191,13 +190,13 @@ void judge_throughput(const CheckInput &input, Verdicts &verdicts)
     }
 }
 
-// The control: a thread of higher priority is not delayed by work at lower priority.  If it is, the figures above do
-// not measure callbacks.
+// Judges the control, a thread of higher priority than the loop.  If a policy delays the control, the other figures do
+// not measure callbacks alone.
 void judge_control(const CheckInput &input, Verdicts &verdicts)
 {
     constexpr double most = 3;
     const std::string claim = fmt::format(
-        "the control, a thread above the loop, sees no policy: its p99 stays within {:g} times the floor's", most);
+        "no policy delays the control, a thread of higher priority: its p99 is at most {:g} times the floor's", most);
     std::optional<Interval> worst;
     std::optional<std::size_t> rounds; // the largest number of rounds that a row shares with its floor
     std::string beside;
@@ -220,21 +219,20 @@ void judge_control(const CheckInput &input, Verdicts &verdicts)
     }
     verdicts.push_back({input.judge_times ? judge_most(*worst, most, Outcome::not_reproduced) : Outcome::not_judged,
                         claim,
-                        fmt::format("{} times at most, beside {} (p99 of a round, the median over the rounds)",
+                        fmt::format("at most {} times, with {} (median over the rounds of each round's p99)",
                                     interval_text(worst), beside)});
 }
 
 } // namespace
 
-// At the limit a backlog cannot grow further.  Below the limit, a backlog that still grew at the end of a round has not
-// shown its maximum.
+// A backlog that still grew at the end of a round, below the limit, has not reached its maximum: it is not judged.
 Verdict judge_backlog(const std::string &label, double most, double limit, bool cut)
 {
     const bool open = cut && most < limit;
     const Outcome within = open ? Outcome::not_judged : Outcome::held;
     return {most > limit ? Outcome::failed : within,
-            fmt::format("{}: the producer is pushed back, and the backlog stays within qmax", label),
-            fmt::format("{} of {}{}", whole(most), whole(limit), open ? ", and growing" : "")};
+            fmt::format("{}: the producer is slowed down, and the backlog stays within qmax", label),
+            fmt::format("{} of {}{}", whole(most), whole(limit), open ? ", still growing" : "")};
 }
 
 Verdict judge_quantile(bool judge_it, const std::string &claim, const Figure &us, double bar_us, double samples,

@@ -15,7 +15,7 @@ struct CheckInput {
     // With policy inline, over all workloads: the part of each sample's delay that the callbacks themselves took, in
     // nanoseconds.
     const Samples inline_shares;
-    bool judge_times; // false in a quick or an interrupted run: then only counts are judged
+    bool judge_times; // false in a quick or an interrupted run, where only counts are judged
 };
 
 // The library reads the clock at least once in this many callbacks.

@@ -21,9 +21,9 @@ namespace lab::latency
 
 // The other threads of a round need this long to be ready before the first probe is due.
 constexpr int64_t head_start_ns = 3'000'000;
-// A real-time thread that has not slept for this long is stuck: the kernel then ends the process.
+// RLIMIT_RTTIME: the kernel ends the process if a real-time thread has run for this long without sleeping.
 constexpr int stuck_ms = 1000;
-// the limit if a flood saturates the loop, which then does not sleep
+// The same limit if a flood saturates the loop, so that the loop never sleeps.
 constexpr int saturated_ms = 30'000;
 
 VariantProcess::VariantProcess(const Variant &variant, const Inputs &inputs, const ChildOptions &options,
@@ -48,8 +48,8 @@ bool VariantProcess::round(const LoopParameters &parameters)
     return ask({Command::round, parameters}, parameters.warm_up_ns + parameters.measure_ns + 10'000'000'000);
 }
 
-// Sends the child a command and waits for the answer.  A child that does not answer in time is ended; the run continues
-// without it.
+// Sends the child a command and waits for the answer.  Ends a child that does not answer in time; the experiment
+// continues without the variant.
 bool VariantProcess::ask(const Command &command, int64_t allowed_ns)
 {
     const bool ok = process_.ask(command, allowed_ns).has_value();
@@ -57,7 +57,7 @@ bool VariantProcess::ask(const Command &command, int64_t allowed_ns)
     return ok;
 }
 
-// Called in the child: executes a command.
+// Executes a command; called in the child.
 void VariantProcess::obey(const Command &command)
 {
     switch (command.kind) {
@@ -72,7 +72,7 @@ void VariantProcess::obey(const Command &command)
 
 static void fault_in_heap()
 {
-    // As many objects as a flood keeps waiting, of its callbacks' size, so that later allocations find mapped memory.
+    // Allocate as many objects as a flood queues, of the same size, so that later allocations find mapped memory.
     std::vector<void *> objects(100'000);
     for (void *&object : objects)
         object = std::memset(std::malloc(96), 0, 96);
@@ -80,8 +80,7 @@ static void fault_in_heap()
         std::free(object);
 }
 
-// Table 1 is measured with one CPU, and the console shares the flood's CPU: then no thread of the process runs on
-// another CPU.
+// Returns the CPUs of the threads other than the loop; variants of Table 1 and of the console use the loop's CPU alone.
 std::vector<int> VariantProcess::other_cpus() const
 {
     return variant_.one_cpu() ? std::vector<int>{options_.loop_cpu} : options_.other_cpus;
@@ -115,7 +114,7 @@ void VariantProcess::set_up()
     limit_realtime_ms(variant_.part == Part::console ? saturated_ms : stuck_ms);
     if (variant_.one_cpu())
         pin_to_cpus({options_.loop_cpu});
-    // Freed memory stays with the process, and it grows in large steps, so that brk() and mmap() are not measured.
+    // Keep freed memory in the process and grow the heap in large steps, so that brk() and mmap() are not measured.
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 64 << 20);
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
@@ -171,7 +170,7 @@ void VariantProcess::run_calibration()
     record_->sum().work_ns_per_operation = static_cast<double>(median) / operations;
 }
 
-// The age in microseconds that 99 % of a round's batches did not exceed, from the counters before and after it.
+// Returns the p99 of the ages of a round's batches, in µs, from the counters before and after the round.
 static uint32_t age_p99(const PeerCounters &before, const PeerCounters &after)
 {
     uint64_t all = 0, seen = 0;

@@ -19,7 +19,7 @@ namespace lab::latency
 
 struct ChildOptions {
     int loop_cpu = 0;
-    std::vector<int> other_cpus; // CPUs of the long reader, unless all threads run on one CPU
+    std::vector<int> other_cpus; // CPUs of the threads other than the loop, unless all threads run on one CPU
     PeerSettings settings;       // added to the settings of the policy
     RouteParameters route;
     uint64_t seed = 1;

@@ -60,8 +60,8 @@ std::string longest_text(const ConsoleRow &row)
                        whole(row.answers), number(row.answer_ms_p50));
 }
 
-// A wait that was still under way at the end of the round is no evidence for a policy.  If it was already longer than
-// the bar, the bar is missed.
+// Judges the longest wait for an answer.  A wait that the end of the round cut short misses the bar if it was already
+// longer, and is otherwise not judged.
 Outcome judge_longest(const ConsoleRow &row, double bar_ms, Outcome otherwise)
 {
     if (*row.longest_ms > bar_ms)
@@ -112,7 +112,7 @@ ConsoleRow make_console_row(const Variant &variant, const VariantRecord &record,
     for (std::size_t i = 0; i < record.rounds.count(); i++)
         cut = cut || (sum.backlog_max != 0 && record.rounds[i].backlog_end >= sum.backlog_max);
     row.backlog_cut = cut;
-    row.backlog_mark = cut ? "and growing" : "";
+    row.backlog_mark = cut ? "still growing" : "";
     if (sum.backlog_limit != 0)
         row.backlog_limit = static_cast<double>(sum.backlog_limit);
     std::vector<uint64_t> late(record.loop.count());

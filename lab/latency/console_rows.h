@@ -2,8 +2,8 @@
 // Denial of service: a flood saturates the loop beside an ordinary process on the same CPU, under each policy.
 //
 // The document (2004, future work) says that a console should answer under an attack at full network speed; 100,000
-// packets a second once stalled user space for 32 s.  Judged are the console's longest answer, the backlog against the
-// limit at which the library slows the producer down, and the packets that were served and dropped.
+// packets per second once stalled user space for 32 s.  Judged are the console's longest answer, the backlog against
+// the limit at which the library slows the producer down, and the packets that were served and dropped.
 #pragma once
 
 #include <vector>
@@ -29,7 +29,7 @@ struct ConsoleRow : Fields {
     Number answer_ms_p50{*this, "answer_ms_p50", {0, "p50 ms"}};
     Text cut_mark{*this, nullptr, {0, ""}};
     Number longest_ms{*this, "longest_ms", {0, "longest ms"}};
-    Flag longest_cut{*this, "longest_cut"}; // the round ended before that answer arrived
+    Flag longest_cut{*this, "longest_cut"}; // the round ended before the answer that was waited for longest
     Count backlog_max{*this, "backlog_max", {0, "backlog"}};
     Flag backlog_cut{*this, "backlog_cut"};
     Text backlog_mark{*this, nullptr, {0, ""}};

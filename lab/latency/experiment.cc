@@ -62,7 +62,7 @@ void Latency::prepare()
     plan_time();
 }
 
-// The console gets one round, or as many as fit if nothing else is measured.  Returns the time that it takes.
+// Plans one round for the console, or as many as fit if nothing else is measured.  Returns the time for these rounds.
 double Latency::plan_console(double seconds)
 {
     const auto variants = static_cast<double>(std::count_if(

@@ -20,7 +20,7 @@
 namespace lab::latency
 {
 
-// The time that a variant's turn needs beside its measurement: start and end of its threads, and a warm-up.
+// The time that a round of a variant needs beside its measurement: start and end of its threads, and a warm-up.
 constexpr double turn_overhead_s = 0.03;
 // The events of work in each arrival of Table 1; each is served in an iteration of its own.
 constexpr unsigned table1_events = 3;

@@ -21,9 +21,8 @@ namespace
 constexpr unsigned walk_count = 1000, buckets = 64;
 
 struct Combination {
-    const char *reader;  // the reader's functions, such as "rcu_read_lock_bh()"; "outside" if the signal arrives
-                         // between two walks
-    const char *updater; // the function's name without its arguments
+    const char *reader;  // the walk's kind of section: a function or a phrase
+    const char *updater; // the function that the signal handler calls
     bool bh, handler_form, qsbr, outside;
 };
 
@@ -50,7 +49,7 @@ struct Walk {
     uint32_t destination; // destination of the entry that the walk has reached
     bool armed;
     uint64_t deleted, reclaimed, under_reader;
-    RetiredHead *inside; // the entry at which the walk is
+    RetiredHead *inside; // the entry that the walk has reached
 } walk;
 
 void reclaim(RetiredHead *head)
@@ -178,8 +177,9 @@ const InterruptingRow *find(const std::vector<InterruptingRow> &rows, const Comb
 
 std::string figures(const InterruptingRow &row)
 {
-    return fmt::format("{} deleted, {} at once, {} refused, {} reclaimed under the walk, {} never", whole(row.deleted),
-                       whole(row.at_once), whole(row.refused), whole(row.under_reader), whole(row.left));
+    return fmt::format("{} routes deleted: {} reclaimed immediately, {} queued, {} reclaimed during the walk, {} never",
+                       whole(row.deleted), whole(row.at_once), whole(row.refused), whole(row.under_reader),
+                       whole(row.left));
 }
 
 } // namespace
@@ -219,18 +219,17 @@ Verdicts judge_interrupting(const std::vector<InterruptingRow> &rows)
         const bool unguarded = !combination.bh && !combination.handler_form;
         if (unguarded) // the paper's problem
             verdicts.push_back({*row->under_reader > 0 ? Outcome::held : Outcome::not_reproduced,
-                                "a signal that deletes the route being walked frees it under the walk, where neither "
+                                "a signal handler that deletes a route frees it during the walk over it, if neither "
                                 "rcu_read_lock_bh() nor call_rcu_rt_handler() is used",
                                 figures(*row)});
         else if (combination.outside)
             verdicts.push_back({all && *row->at_once == *row->deleted ? Outcome::held : Outcome::failed,
-                                "a signal between two walks under rcu_read_lock_bh() has its callback run immediately",
-                                figures(*row)});
+                                "the callback of a signal handler between two walks runs immediately", figures(*row)});
         else
             verdicts.push_back(
                 {all && *row->under_reader == 0 && *row->refused == *row->deleted ? Outcome::held : Outcome::failed,
-                 fmt::format("a signal that deletes the route being walked in {} queues it by {}", combination.reader,
-                             combination.updater),
+                 fmt::format("a signal handler that deletes a route during the walk over it in {} queues it by {}",
+                             combination.reader, combination.updater),
                  figures(*row)});
     }
     return verdicts;

@@ -23,14 +23,14 @@ struct InterruptingRow : Fields {
     Text thread{*this, "thread", {0, "thread"}};
     Count walks{*this, "walks", {0, "walks"}};
     Count deleted{*this, "deleted", {0, "deleted"}};
-    Count at_once{*this, "callbacks_direct", {0, "at once"}};
-    Count refused{*this, "direct_refused", {0, "refused"}};
-    Count under_reader{*this, "reclaimed_under_reader", {0, "reclaimed under the walk"}};
+    Count at_once{*this, "callbacks_direct", {0, "run immediately"}};
+    Count refused{*this, "direct_refused", {0, "queued"}};
+    Count under_reader{*this, "reclaimed_under_reader", {0, "reclaimed during the walk"}};
     Count left{*this, "never_reclaimed"};
 };
 
-// One row for each combination, each in a process of its own.  A combination that could not run has no counts, and
-// `error` says why.
+// Runs each combination in a process of its own and returns its row.  A combination that could not run has no counts,
+// and `error` gives the reason.
 std::vector<InterruptingRow> run_interrupting(const PrefixTable &prefixes, std::string &error);
 
 Verdicts judge_interrupting(const std::vector<InterruptingRow> &rows);

@@ -22,9 +22,9 @@ const std::vector<PolicyRow> &policy_table()
         {"inline",
          &rtrcu_peer,
          {{"policy", "inline"}},
-         "the loop runs them within a budget and up to its next deadline",
+         "the loop runs callbacks within a budget and up to its next deadline",
          true},
-        {"daemon", &rtrcu_peer, {{"policy", "daemon"}}, "one preemptible daemon per CPU runs them", true},
+        {"daemon", &rtrcu_peer, {{"policy", "daemon"}}, "one preemptible daemon per CPU runs callbacks", true},
         {"krcud",
          &rtrcu_peer,
          {{"policy", "krcud"}, {"krcud_nice", "-19"}},
@@ -32,7 +32,7 @@ const std::vector<PolicyRow> &policy_table()
         {"krcud-always",
          &rtrcu_peer,
          {{"policy", "krcud"}, {"krcud_when", "always"}, {"krcud_nice", "-19"}},
-         "as krcud, whether or not real-time work waits"},
+         "as krcud, but the rest always goes to the daemon, not only while real-time work waits"},
         {"krcud-0",
          &rtrcu_peer,
          {{"policy", "krcud"}, {"bhlimit", "0"}, {"krcud_nice", "-19"}},
@@ -49,8 +49,8 @@ const std::vector<PolicyRow> &policy_table()
         {"direct",
          &rtrcu_direct_peer,
          {{"policy", "inline"}},
-         "UseLinux 2004: immediately, while the loop is the only reader; without the long reader"},
-        {"liburcu", &urcu_memb_peer, {}, "liburcu-memb, its call_rcu thread runs them"},
+         "UseLinux 2004: callbacks run immediately, while the loop is the only reader; there is no long reader"},
+        {"liburcu", &urcu_memb_peer, {}, "liburcu-memb, whose call_rcu thread runs callbacks"},
     };
     return table;
 }
@@ -93,8 +93,8 @@ static bool is_one_of(const std::string &name, const std::vector<std::string> &n
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// In units of the time for 10,000 samples: the p99.99 of the deadline policy is judged over all workloads, the p99.9 of
-// the cures in the flood.  Other rows are judged by counts; their p99.9 would need a longer run.
+// Returns a variant's share of the measured time, in units of the time for 10,000 samples.  The p99.99 of the deadline
+// policy is judged over all workloads, the p99.9 of the cures in the flood; other rows are judged by counts.
 static double weight_of(const std::string &workload, const std::string &policy, const PlanOptions &options)
 {
     if (!options.judge_tail || !options.policies.empty())
@@ -143,7 +143,7 @@ static void plan_rows(const PlanOptions &options, const std::string &workload, s
         plan.push_back({workload, find_policy("inline"), 0, false, secondary_weight});
 }
 
-// The paper's table is about dbench; the route cache is the paper's other cause of long delays.
+// Adds the variants of Table 1: the paper's table is about dbench, the route cache is its other cause of long delays.
 static void plan_table1(const PlanOptions &options, const std::string &workload, std::vector<Variant> &plan)
 {
     if (!options.policies.empty() || !is_one_of(workload, {"dcache", "route"}))
@@ -154,7 +154,7 @@ static void plan_table1(const PlanOptions &options, const std::string &workload,
         plan.push_back({workload, find_policy(policy), 0, options.fifo, secondary_weight, Part::table1});
 }
 
-// The floor is a console without a flood, because objects that are never reclaimed would only fill the memory.
+// Adds the variants of the console.  Its floor has no flood, whose objects policy none would never reclaim.
 static void plan_console(const PlanOptions &options, std::vector<Variant> &plan)
 {
     std::vector<std::string> policies = options.policies;

@@ -15,7 +15,7 @@ struct PolicyRow {
     const Peer *peer;
     PeerSettings settings;
     const char *what;
-    bool push_back = false; // the flood respects the library's limit; the documents' call_rcu() had none
+    bool push_back = false; // the flood respects the library's limit on the backlog; call_rcu() of 2004 had no limit
 };
 
 // Every policy that this build can run.
@@ -52,8 +52,8 @@ constexpr uint64_t flood_burst = 30'000;
 constexpr uint64_t smaller_bursts[] = {1'660, 10'000};
 
 struct PlanOptions {
-    std::vector<std::string> workloads; // empty: all
-    std::vector<std::string> policies;  // empty: the policies that belong to the workload
+    std::vector<std::string> workloads; // empty: all workloads
+    std::vector<std::string> policies;  // empty: the policies that belong to each workload
     bool fifo = true;                   // false: every row runs as SCHED_OTHER
     bool compare_other = true;          // one additional row runs as SCHED_OTHER
     bool judge_tail = true;             // rows whose p99.9 and p99.99 are judged get the time that this needs

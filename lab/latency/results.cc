@@ -12,8 +12,8 @@ namespace lab::latency
 
 // The kernel reserves 5 % of a CPU for ordinary threads: a loop that uses the rest is stopped under any policy.
 static constexpr double saturated = 0.93;
-static const char *const saturated_text = "the kernel stops it for 50 ms of each second, which is its p99 and not the "
-                                          "policy's doing (kernel.sched_rt_runtime_us, or the fair server)";
+static const char *const saturated_text = "the kernel stops it for 50 ms of each second (kernel.sched_rt_runtime_us, "
+                                          "or the fair server); that sets its p99, whatever the policy";
 
 std::vector<Row> Latency::make_rows() const
 {
@@ -72,15 +72,15 @@ void Latency::print_rows() const
     const std::vector<Row> rows = make_rows();
     fmt::print(
         "\nLateness of the loop's deadline probe, microseconds.  floor: the same with policy none; control: p99 of a "
-        "thread above the loop.\n\n{}\n",
+        "thread of higher priority.\n\n{}\n",
         rows_table(rows, lateness));
     const Samples interrupts(interrupts_);
     auto interrupt_us = [&](double quantile) { return number(scaled(interrupts.quantile_of_few(quantile), 1e-3)); };
     fmt::print(
-        "The callbacks' part of it, microseconds.  gp: callbacks that one grace period made ready; ns: time of "
-        "one; over: from the probe's\ndue time to the end of the batch then running; share: the callbacks' own "
-        "time of that, without timer interrupts;\nlate: callbacks begun after the probe was due; direct, refused: "
-        "callbacks run immediately, and those that were queued instead.\nA timer interrupt takes {} µs of CPU time "
+        "The callbacks' part of the lateness, microseconds.  gp: callbacks that one grace period made ready; ns: time "
+        "of a callback; over: from the\nprobe's due time to the end of the running batch; share: the callbacks' own "
+        "part of this time, without timer interrupts;\nlate: callbacks begun after the probe was due; direct: "
+        "callbacks run immediately; refused: callbacks queued instead.\nA timer interrupt takes {} µs of CPU time "
         "from the thread that it interrupts (p50; p95 {}).\n\n{}\n",
         interrupt_us(0.5), interrupt_us(0.95), rows_table(rows, reclaimed));
     for (const Row &row : rows)
@@ -95,8 +95,9 @@ void Latency::print_table1() const
         return;
     fmt::print("Table 1 of 2004, all on one CPU: the largest lateness of a round and the callbacks' share of it, "
                "microseconds, as median over the\nrounds and its 95 % interval.  2004: dbench on a 2.4 GHz CPU, by "
-               "amlat; the goal was {:g} µs.  The paper's text gives near 400 (413)\nfor krcud and direct together.  "
-               "throttle-16 is throttling as the paper measured it, throttle ours (256, then a tick of rest).\n\n{}\n",
+               "amlat; the goal was {:g} µs.  The paper gives \"near 400 (413)\" for krcud\nand direct together.  "
+               "throttle-16: throttling as the paper measured it; throttle: our settings (256, then a tick of "
+               "rest).\n\n{}\n",
                table1_goal_us,
                table_text<Table1Row>(0, rows, [](const Table1Row &row) -> std::string { return row.workload; }));
 }
@@ -106,8 +107,7 @@ void Latency::print_interrupting() const
     if (interrupting_.empty())
         return;
     fmt::print(
-        "An updater that interrupts: a signal deletes the route that the thread is walking over.  refused: queued, "
-        "not run immediately.\n\n{}\n",
+        "An updater that interrupts: a signal handler deletes the route that the thread is walking over.\n\n{}\n",
         table_text<InterruptingRow>(0, interrupting_));
 }
 
@@ -117,9 +117,9 @@ void Latency::print_console() const
     if (rows.empty())
         return;
     fmt::print(
-        "Denial of service: a flood that saturates the loop, and a console beside it at ordinary priority, all on "
-        "one CPU.  limit: the backlog\nat which the producer is pushed back (qmax), where it is; dropped: of the "
-        "packets offered, pushed back included.  ≥: the round ended\nbefore that answer did.\n\n{}\n",
+        "Denial of service: a flood that saturates the loop, and a console at ordinary priority, all on one CPU.  "
+        "limit: the backlog at which\nthe producer is slowed down (qmax), if it is; dropped: share of the packets "
+        "offered, including those pushed back.  ≥: the round ended\nbefore the answer arrived.\n\n{}\n",
         table_text<ConsoleRow>(0, rows));
     auto is_saturated = [](const ConsoleRow &row) { return row.utilisation.value_or(0) >= saturated; };
     if (std::any_of(rows.begin(), rows.end(), is_saturated))

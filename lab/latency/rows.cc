@@ -50,7 +50,7 @@ static void fill_backlog(Row &row, const VariantRecord &record)
     for (std::size_t i = 0; i < record.rounds.count(); i++)
         cut = cut || (most != 0 && record.rounds[i].backlog_end >= most);
     row.backlog_cut = cut;
-    row.backlog_mark = cut ? "and growing" : "";
+    row.backlog_mark = cut ? "still growing" : "";
     if (record.sum().backlog_limit != 0)
         row.backlog_limit = static_cast<double>(record.sum().backlog_limit);
 }
@@ -64,7 +64,7 @@ static void fill_callbacks(Row &row, const Variant &variant, const VariantRecord
     row.callbacks_per_gp_p50 = scaled(a_gp.quantile_of_few(0.5));
     row.callbacks_per_gp_max = scaled(a_gp.max());
     row.batch_max = scaled(batches.max());
-    // If callbacks run immediately, the time between two of them is the program's work.
+    // If callbacks run immediately, the time between two callbacks also contains the program's work.
     if (sum.callback_ns > 0 && variant.policy->peer != &none_peer && !variant.policy->peer->single_reader)
         row.callback_ns = sum.callback_ns;
     fill_backlog(row, record);
@@ -110,7 +110,7 @@ static void fill_overrun(Row &row, const VariantRecord &record)
         scaled(collect(record.loop, [](const ProbeSample &sample) { return sample.overrun_callbacks; }).max());
 }
 
-// The p99 of each of the control's rounds, in microseconds.
+// Returns the p99 of each of the control's rounds, in microseconds.
 static std::vector<double> round_p99s(const VariantRecord &record)
 {
     const std::size_t rounds = record.sum().rounds, each = rounds == 0 ? 0 : record.thread.count() / rounds;

@@ -40,7 +40,7 @@ struct Row : Fields {
     Number overrun_cpu_us_p999{*this, "overrun_cpu_us_p999"};
     Number overrun_cpu_us_p9999{*this, "overrun_cpu_us_p9999"};
     Number overrun_cpu_us_max{*this, "overrun_cpu_us_max"};
-    // The 95th percentile over the due times that a batch ran into: nearly a whole batch.
+    // The 95th percentile over the samples that were due during a batch: nearly a whole batch.
     Number overrun_cpu_us_full{*this, "overrun_cpu_us_full"}, callback_share_us_full{*this, "callback_share_us_full"};
     // The part of a sample's delay that the callbacks themselves took, without timer interrupts: an upper bound.
     Number callback_share_us_p99{*this, "callback_share_us_p99"};
@@ -80,7 +80,7 @@ struct VariantCurve : Fields {
     // there are any.
     Number traced_late_us{*this, "traced_late_us"};
     Curve deadlines{*this, "deadlines"}, sections{*this, "sections"};
-    Numbers grace_periods{*this, "grace_periods"}; // seen by the loop
+    Numbers grace_periods{*this, "grace_periods"}; // times at which the loop saw a new grace period
     Curve batches{*this, "batches"}, helper_batches{*this, "helper_batches"};
     lab::Counts batch_callbacks{*this, "batch_callbacks"}, helper_callbacks{*this, "helper_callbacks"};
 };

@@ -12,7 +12,7 @@ namespace lab::latency
 bool Latency::measure()
 {
     measure_interrupts();
-    // Counted on the route cache, as in the paper.  This takes a moment only.
+    // The updater that interrupts is run on the route cache, as in the paper.
     if (std::any_of(plan_.begin(), plan_.end(), [](const Variant &one) { return one.workload == "route"; }))
         interrupting_ = run_interrupting(inputs_.prefixes, interrupting_error_);
     bool complete = start_processes();
@@ -62,7 +62,7 @@ void Latency::calibrate()
         const double each_ns = process.record().sum().work_ns_per_operation;
         const double event_ns = console ? console_load * static_cast<double>(loop_.work_period_ns) : work_us_ * 1000;
         const auto an_event = static_cast<unsigned>(std::max(1.0, event_ns / each_ns));
-        fmt::print("  {}: {:.0f} ns an operation, {} operations an event\n", workload, each_ns, an_event);
+        fmt::print("  {}: {:.0f} ns per operation, {} operations per event\n", workload, each_ns, an_event);
         for (std::size_t j = 0; j < processes_.size(); j++)
             if (processes_[j]->variant().workload == workload)
                 operations_an_event_[j] = an_event;

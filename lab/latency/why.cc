@@ -45,7 +45,7 @@ class Allotment
     Shares shares_{};
 };
 
-// The usual time is a median: a time up to twice as long is still usual.
+// A duration up to this many times the usual one, which is a median, counts as usual.
 constexpr double usual_times = 2;
 
 uint64_t count_main(const LateSummary &variant, Cause cause)
@@ -94,10 +94,11 @@ WhyRow make_row(const LateSummary &variant, Cause cause)
 
 std::string too_few(uint64_t late)
 {
-    return fmt::format("{} late samples of the {} that this needs", whole(static_cast<double>(late)), late_least);
+    return fmt::format("{} late samples of the {} that this verdict needs", whole(static_cast<double>(late)),
+                       late_least);
 }
 
-// Judges a policy of this project: callbacks delay no sample by much, over all workloads together.
+// Judges, over all workloads, how often callbacks are the main cause of a late sample under a policy of this project.
 void judge_ours(const std::vector<LateSummary> &variants, const std::string &policy, bool times, Verdicts &verdicts)
 {
     uint64_t samples = 0, mainly = 0;
@@ -110,11 +111,11 @@ void judge_ours(const std::vector<LateSummary> &variants, const std::string &pol
     if (samples == 0)
         return;
     const auto needed = static_cast<uint64_t>(10 / callbacks_main_bar);
-    const std::string claim = fmt::format("{}: callbacks are the main cause of at most 1 in {} samples being late",
-                                          policy, whole(1 / callbacks_main_bar));
+    const std::string claim = fmt::format("{}: at most 1 in {} samples is late mainly because of callbacks", policy,
+                                          whole(1 / callbacks_main_bar));
     const std::string figures =
         samples < needed
-            ? fmt::format("{} samples of the {} that this needs", whole(static_cast<double>(samples)),
+            ? fmt::format("{} samples of the {} that this verdict needs", whole(static_cast<double>(samples)),
                           whole(static_cast<double>(needed)))
             : fmt::format("{} of {}", whole(static_cast<double>(mainly)), whole(static_cast<double>(samples)));
     verdicts.push_back({judged(times && samples >= needed,
@@ -144,7 +145,7 @@ void judge_stock(const std::vector<LateSummary> &variants, bool times, Verdicts 
     }
 }
 
-// The patch of 2004: delays that RCU does not cause look like "consecutive interrupts at inopportune moments".
+// Judges the patch of 2004: it attributes other delays to "consecutive interrupts at inopportune moments".
 void judge_interrupts(const std::vector<LateSummary> &variants, bool times, Verdicts &verdicts)
 {
     uint64_t others = 0, several = 0;
@@ -181,7 +182,7 @@ void judge_instrument(const std::vector<LateSummary> &variants, bool times, Verd
 {
     const InstrumentRow row = make_instrument_row(variants);
     const std::string claim =
-        fmt::format("the readings take at most {:.0f} % of the loop's time", 100 * instrument_bar);
+        fmt::format("the measurement itself takes at most {:.0f} % of the loop's time", 100 * instrument_bar);
     if (!row.of_loop_time || *row.readings == 0) {
         verdicts.push_back({Outcome::not_judged, claim, "0 readings"});
         return;
@@ -299,12 +300,13 @@ std::string why_text(const std::vector<LateSummary> &variants, double late_us)
 {
     const std::vector<WhyRow> rows = make_why_rows(variants);
     std::string text = fmt::format(
-        "Why samples were more than {:g} µs late.  with it: late samples with a share of {:g} µs or more; mainly: "
-        "it is the largest share;\nshare: microseconds; of all: of the lateness of all late samples.\n\n{}\n",
+        "Why samples were more than {:g} µs late.  with it: late samples to which the cause contributes {:g} µs or "
+        "more; mainly: late samples\nof which it is the main cause; share: its contribution, microseconds; of all: its "
+        "part of the lateness of all late samples.\n\n{}\n",
         late_us, share_least_ns / 1000.0,
         table_text<WhyRow>(0, rows, [](const WhyRow &row) -> std::string { return row.label; }));
     const InstrumentRow row = make_instrument_row(variants);
-    text += fmt::format("The instrument: {} readings of {} ns, {} % of the loop's time.\n", whole(row.readings),
+    text += fmt::format("The measurement: {} readings of {} ns, {} % of the loop's time.\n", whole(row.readings),
                         number(row.reading_ns), number(scaled(row.of_loop_time, 100)));
     if (!*row.stolen_is_known)
         text += "Stolen time is not known: perf_event_open(2) is refused (kernel.perf_event_paranoid above 2).\n";

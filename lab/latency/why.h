@@ -19,18 +19,18 @@ namespace lab::latency
 {
 
 constexpr double late_default_us = 50;
-// Two clocks can differ by this much without a cause, so a smaller share is ignored.
+// A smaller share is ignored: two clocks can differ by this much.
 constexpr uint32_t share_least_ns = 2000;
 // The largest part of the loop's time that the measurement itself may take.
 constexpr double instrument_bar = 0.05;
-// Fewer late samples than this prove nothing.
+// The number of late samples below which a verdict is "not judged".
 constexpr uint64_t late_least = 30;
 // The part of all lateness that the causes must explain, and the part of the samples whose main cause may be
 // callbacks.
 constexpr double explained_bar = 0.9, callbacks_main_bar = 1e-4;
 
 enum class Cause {
-    stolen,              // by the host: the virtual CPU did not run
+    stolen,              // the host did not run the virtual CPU
     callbacks_elsewhere, // ready to run, while other threads ran callbacks on the loop's CPU
     switches,            // preempted by another thread
     waiting,             // ready to run after a wake-up, while another thread ran
@@ -60,9 +60,8 @@ struct LateSummary {
     bool fifo = true;
     uint64_t samples = 0; // all samples, late or not
     std::vector<Shares> late;
-    uint64_t several_interrupts = 0; // late samples with at least two timer interrupts, whose main cause is not
-                                     // callbacks
     uint64_t others = 0;             // late samples whose main cause is not callbacks
+    uint64_t several_interrupts = 0; // those of `others` with at least two timer interrupts
     uint64_t readings = 0, readings_ns = 0, wall_ns = 0;
     bool stolen_is_known = true, waiting_is_known = true;
 };
@@ -76,7 +75,7 @@ struct WhyRow : Fields {
     Count samples{*this, "samples"};
     Count late{*this, "late", {0, "late"}};
     Count with_cause{*this, "late_with_cause", {0, "with it"}}; // samples with a share of at least share_least_ns
-    Count main{*this, "late_mainly", {0, "mainly"}};            // samples of which it has the largest share
+    Count main{*this, "late_mainly", {0, "mainly"}};            // samples of which this cause is the main cause
     Number share_us_p50{*this, "share_us_p50", {0, "share p50"}};
     Number share_us_max{*this, "share_us_max", {0, "max"}};
     Number of_lateness{*this, "of_lateness", {0, "of all", "{:.1f} %", 100}};

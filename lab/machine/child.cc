@@ -25,7 +25,7 @@ namespace
 {
 
 constexpr std::size_t message_max = 4096;
-constexpr char done = 'y', failed = 'n'; // the first byte of an answer; the answer or the error follows
+constexpr char done = 'y', failed = 'n'; // the first byte of an answer, before the answer's text or the error
 
 std::string describe(int status)
 {
@@ -58,7 +58,7 @@ ssize_t receive(int descriptor, int64_t end_ns, char *bytes, std::size_t size)
     }
 }
 
-// Forks.  The child's end of `ends` is the second one.
+// Forks.  The child uses ends[1].
 pid_t fork_child(const int (&ends)[2])
 {
     fflush(nullptr);

@@ -19,11 +19,11 @@
 namespace lab
 {
 
-// A process that answers requests one after another.  The first request creates it.
+// A process that answers requests one after another; the first request creates the process.
 class Child
 {
   public:
-    // Called in the child.  The text of an exception becomes the error.
+    // The function that answers a request in the child.  An exception's text becomes the error.
     using Obey = std::function<void(std::string_view request, std::string &answer)>;
     explicit Child(Obey obey) : obey_(std::move(obey))
     {
@@ -35,8 +35,8 @@ class Child
     Child(const Child &) = delete;
     Child &operator=(const Child &) = delete;
 
-    // Returns false and sets error() if the child failed, died, or took longer than `allowed_ns`; the child is then
-    // ended.
+    // Sends a request and waits for the answer.  Ends the child, sets error() and returns false if the child failed,
+    // died, or took longer than `allowed_ns`.
     bool ask(std::string_view request, std::string &answer, int64_t allowed_ns);
     void end();
     const std::string &error() const
@@ -54,7 +54,7 @@ class Child
     int socket_ = -1;
 };
 
-// The same for types that are copied as bytes.
+// A Child whose requests and answers are types that are copied as bytes.
 template <class Request, class Answer> class Server
 {
     static_assert(std::is_trivially_copyable_v<Request> && std::is_trivially_copyable_v<Answer>);
@@ -95,7 +95,7 @@ template <class Request, class Answer> class Server
 // Does one piece of work in a child, which then ends.
 bool run_in_child(const std::function<void()> &work, int64_t allowed_ns, std::string &error);
 
-// Runs a program, whose path is the first word.  `output` gets its standard output.  Ctrl-C does not reach it.
+// Runs a program, whose path is the first word, and stores its standard output.  Ctrl-C does not interrupt the program.
 bool run_program(const std::vector<std::string> &words, int64_t allowed_ns, std::string &output, std::string &error);
 
 } // namespace lab

@@ -33,12 +33,12 @@ Machine read_machine();
 // version from uname(2).
 bool is_preempt_rt(const std::string &realtime_file, const std::string &version);
 
-// Lateness of a sleep to an absolute time, in nanoseconds: no latency on this machine can be lower.  Runs on `cpu` for
-// `seconds`; as SCHED_FIFO if requested and permitted.
+// Measures the lateness of sleeps to absolute times, in nanoseconds: the floor of all latencies on this machine.  Runs
+// on `cpu` for `seconds`; as SCHED_FIFO if requested and permitted.
 std::vector<uint64_t> timer_floor(int cpu, double seconds, int64_t period_ns, int fifo_priority);
 
-// The time that a timer interrupt takes from a running thread, in nanoseconds: the gaps that a spinning thread on `cpu`
-// sees.  The kernel adds this time to the thread's CPU time.
+// Measures the time that a timer interrupt takes from a running thread, in nanoseconds: the gaps that a spinning thread
+// on `cpu` sees.  The kernel adds this time to the thread's CPU time.
 std::vector<uint64_t> interrupt_cost(int cpu, double seconds, int fifo_priority);
 
 } // namespace lab

@@ -21,7 +21,7 @@ void pin_to_cpus(const std::vector<int> &cpus, pid_t thread = 0);
 
 // Returns true if this process may use SCHED_FIFO.  It tries this in a temporary thread, without lasting effect.
 bool realtime_permitted();
-// Returns the reason why it may not, with advice, in one sentence.
+// Returns the reason why this process may not use SCHED_FIFO, with advice, in one sentence.
 std::string realtime_refusal();
 
 // Sets the calling thread's class.  enter_fifo() returns false if the kernel refuses.

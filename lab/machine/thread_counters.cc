@@ -19,8 +19,8 @@
 namespace lab
 {
 
-// A software counter of the calling thread.  The count is the same with exclude_kernel, which ordinary users must
-// set.
+// Opens perf's task-clock of the calling thread.  exclude_kernel, which ordinary users must set, does not change its
+// count.
 static int open_task_clock()
 {
     perf_event_attr attributes{};

@@ -42,7 +42,7 @@ class ThreadCounters
     int task_clock_, schedstat_;
 };
 
-// Median time in nanoseconds of a page fault without I/O: the first write to a new page.
+// Returns the median time in nanoseconds of a page fault without I/O, the first write to a new page.
 int64_t minor_fault_ns();
 
 } // namespace lab

@@ -13,11 +13,11 @@ CallbackMeter callback_meter;
 constinit StampLog callback_stamps;
 thread_local bool CallbackMeter::on_loop = false;
 
-// Within this time before the due time every callback is stamped.
+// The meter stamps every callback that begins within this time before the due time.
 constexpr int64_t near_ns = 2000;
 // An interval with a timer interrupt is at least this much longer than the others.
 constexpr int64_t interrupted_ns = 1000;
-// A longer interval is a preemption, or the end of a batch, not a callback.
+// A longer interval contains a preemption or the end of a batch, and does not count as the time of a callback.
 constexpr double longest_callback_ns = 5000;
 
 // Returns the first expiry after `now_ns` of a timer that first expired at `first_ns`.

@@ -26,7 +26,7 @@ struct BatchRecord {
     int64_t end_ns = 0;
     int64_t cpu_ns = 0; // thread CPU time
     uint64_t callbacks = 0;
-    uint64_t late_callbacks = 0; // begun after the due time: an upper bound
+    uint64_t late_callbacks = 0; // callbacks begun after the due time: an upper bound
     int64_t late_ns = 0;         // from the due time to the end; from the begin to the end if the batch began later
                                  // than the due time
     int64_t late_cpu_ns = 0;     // the same in thread CPU time: an upper bound
@@ -143,7 +143,7 @@ class CallbackMeter
     std::atomic<uint64_t> timed_callbacks_{0};
 };
 
-// One for each process, because a callback gets only its head.
+// The meter of the process.  It is global, because a callback receives only its head.
 extern CallbackMeter callback_meter;
 // The stamps of callbacks on other threads than the loop.
 extern constinit StampLog callback_stamps;

@@ -32,7 +32,7 @@ inline int64_t process_cpu_ns()
     return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-// A counter of constant rate.  The CPU may read it a little early or late, so it stamps callbacks and orders nothing.
+// Returns a counter of constant rate.  The CPU may read it a little early or late, so it must not order events.
 inline uint64_t cycles_now()
 {
 #if defined(__x86_64__)

@@ -43,7 +43,7 @@ class LateShare
         usual_before_ = usual();
         longest_ = 0;
     }
-    // A callback begins, or the batch ends; `callbacks` have begun since the last stamp.
+    // Called when a callback begins or the batch ends; `callbacks` have begun since the last stamp.
     void stamp(uint64_t now, uint64_t callbacks)
     {
         const uint64_t count = std::max<uint64_t>(callbacks, 1);

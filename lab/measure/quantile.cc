@@ -11,7 +11,7 @@ namespace lab
 
 std::size_t samples_needed(double quantile)
 {
-    // 0.99 needs 1,000, 0.999 10,000, 0.9999 100,000.  The subtraction is not exact in binary, hence the rounding.
+    // 0.99 needs 1,000 samples, 0.999 10,000, 0.9999 100,000.  Rounded, because the subtraction is not exact in binary.
     return static_cast<std::size_t>(std::llround(10.0 / (1.0 - quantile)));
 }
 

@@ -11,7 +11,7 @@
 namespace lab
 {
 
-// The number of samples that a quantile needs before it is printed: 1/(1-q) * 10, so that about ten lie beyond it.
+// Returns the number of samples that a quantile needs: 10 / (1 - q), so that about ten samples lie above it.
 std::size_t samples_needed(double quantile);
 
 class Samples
@@ -27,7 +27,7 @@ class Samples
     // Returns the smallest sample that is not exceeded by at least `quantile` of all samples.  Empty if there are too
     // few samples.
     std::optional<uint64_t> quantile(double quantile) const;
-    // The same without a minimum number of samples, for events that are rare by nature.
+    // quantile() without a minimum number of samples, for rare events.
     std::optional<uint64_t> quantile_of_few(double quantile) const;
     std::optional<uint64_t> max() const;
     double mean() const;

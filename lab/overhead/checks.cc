@@ -14,15 +14,15 @@ namespace lab::overhead
 namespace
 {
 
-// Variants that do the same work have the same number of cache misses.  If they differ by more than this, their figures
-// are not comparable.
+// Largest ratio between the misses of two variants whose figures are comparable: variants that do the same work have
+// the same number of misses.
 constexpr double same_work_within = 1.15;
 constexpr const char *rare = "rare", *frequent = "frequent";
 
 // A figure of one row compared with that of another row in the same environment, round by round.
 struct Compared {
     const Row *before = nullptr, *after = nullptr;
-    std::vector<double> before_rounds, after_rounds; // of the rounds that have both figures
+    std::vector<double> before_rounds, after_rounds; // the figures of each round that has both
     std::optional<Interval> ratio;
 };
 
@@ -60,7 +60,7 @@ struct Evidence {
     {
         return samples >= samples_to_judge;
     }
-    // The note on missing samples; empty if there are enough.
+    // Returns a note on missing samples; empty if there are enough.
     std::string text(const char *where) const
     {
         return enough() ? ""
@@ -69,7 +69,7 @@ struct Evidence {
     }
 };
 
-// The smaller of the two rows' numbers; 0 if a row or its number is missing.
+// Returns the smaller of the two rows' numbers of samples; 0 if a row or its number is missing.
 Evidence evidence_of(const Compared &compared, Count Row::*samples)
 {
     if (compared.before == nullptr || compared.after == nullptr)
@@ -83,13 +83,13 @@ std::string cpu_text(const CheckInput &input, const char *environment, const std
     return text_of(compare(input, environment, base, engine, &RoundFigures::cpu_ns));
 }
 
-// The total CPU time with the default driver, including free() in callbacks and the library's threads.
+// Judges the total CPU time with the default driver, including free() in callbacks and the library's threads.
 void judge_cpu(const CheckInput &input, const char *environment, const char *claim, Outcome otherwise,
                Verdicts &verdicts)
 {
     const Compared cpu = compare(input, environment, base_counted_chains, "kthread", &RoundFigures::cpu_ns);
     verdicts.push_back({judge_less(cpu.ratio, input.judge_times, otherwise), claim,
-                        fmt::format("CPU a packet: {}; against one lock {}", text_of(cpu),
+                        fmt::format("CPU per packet: {}; against one lock {}", text_of(cpu),
                                     cpu_text(input, environment, base_one_lock, "kthread"))});
 }
 
@@ -102,8 +102,8 @@ std::vector<const Row *> frequent_rows(const CheckInput &input)
     return rows;
 }
 
-// Held: the ratio is within the bound on both sides.  Missed: it is outside on one.  Not judged: its interval includes
-// the bound.
+// Judges whether a ratio is between 1/within and within: held if its whole interval is, failed if its whole interval is
+// above or below, else not judged.
 Outcome judge_near(const Interval &ratio, double within)
 {
     if (ratio.low > within || ratio.high < 1 / within)
@@ -111,8 +111,7 @@ Outcome judge_near(const Interval &ratio, double within)
     return ratio.low >= 1 / within && ratio.high <= within ? Outcome::held : Outcome::not_judged;
 }
 
-// Compares the worst variant with the first, round by round.  Short rounds are not comparable: they end before the
-// variant's cache is in its steady state.
+// Judges that each variant has as many misses as the first variant, by the ratios of their rounds.
 void judge_rounds_of_work(const CheckInput &input, const std::vector<const Row *> &rows, const std::string &claim,
                           Verdicts &verdicts)
 {
@@ -139,7 +138,7 @@ void judge_rounds_of_work(const CheckInput &input, const std::vector<const Row *
 // Judges by counts that all variants did the same work.
 void judge_same_work(const CheckInput &input, Verdicts &verdicts)
 {
-    const std::string claim = "all variants did the same work: misses a packet, updates frequent";
+    const std::string claim = "all variants did the same work: misses per packet, updates frequent";
     const std::vector<const Row *> rows = frequent_rows(input);
     double misses = misses_to_judge;
     for (const Row *row : rows)
@@ -179,7 +178,7 @@ void judge_invoked(const CheckInput &input, Verdicts &verdicts)
                         "every engine invoked callbacks while it was measured", figures});
 }
 
-// "base 4,486, rcu_ltimer 2,045, ...": the published sums.
+// Returns the published sums: "base 4,486, rcu_ltimer 2,045, ...".
 std::string published_text(const char *environment)
 {
     std::vector<std::string> parts;
@@ -194,9 +193,9 @@ void conclude_updates_more_than_rare(const CheckInput &input, Verdicts &verdicts
     const Evidence evidence = evidence_of(net, &Row::document_samples);
     verdicts.push_back(
         {judge_less(net.ratio, input.judge_times && evidence.enough()),
-         "1. RCU can pay although updates are frequent: ltimer's look-up and RCU work take less than "
+         "1. RCU can pay although updates are frequent: ltimer's look-up and RCU work take less CPU time than "
          "base's look-up",
-         fmt::format("{}{}; CPU a packet: {}; 2002: {}", text_of(net), evidence.text("look-up and RCU work"),
+         fmt::format("{}{}; CPU per packet: {}; 2002: {}", text_of(net), evidence.text("look-up and RCU work"),
                      cpu_text(input, frequent, base_counted_chains, "ltimer"), published_text(frequent))});
 }
 
@@ -218,7 +217,7 @@ void conclude_rare(const CheckInput &input, Verdicts &verdicts)
     }
     verdicts.push_back(
         {judged(input.judge_times && known, 2 * ahead > engines, Outcome::not_reproduced),
-         "2. when updates are rare most engines win: look-up and RCU work take less than base's look-up",
+         "2. when updates are rare most engines win: look-up and RCU work take less CPU time than base's look-up",
          fmt::format("{} of {}: {}; 2002: {}", ahead, engines, fmt::join(figures, "; "), published_text(rare))});
 }
 
@@ -230,10 +229,10 @@ void conclude_global_queue(const CheckInput &input, const char *where, const cha
     verdicts.push_back(
         {judge_more(cost.ratio, input.judge_times && evidence.enough()),
          fmt::format("3. global queues are out: poll with its global queue costs more than poll with "
-                     "a queue for each thread, {}",
+                     "one queue per thread, {}",
                      where),
-         fmt::format("RCU work a packet: {}{}; CPU a packet: {}; 2002: rcu_poll 10,408 ticks, not "
-                     "measured with queues of the CPUs",
+         fmt::format("RCU work per packet: {}{}; CPU per packet: {}; 2002: rcu_poll 10,408 ticks, not "
+                     "measured with one queue per CPU",
                      text_of(cost), evidence.text("RCU work"), cpu_text(input, frequent, own_queues, global_queue))});
 }
 
@@ -242,8 +241,8 @@ void conclude_global_counter(const CheckInput &input, Verdicts &verdicts)
     const Compared cost = compare(input, frequent, "sched", "sched/global counter", &RoundFigures::call_rcu_ns);
     const Evidence evidence = evidence_of(cost, &Row::call_rcu_samples);
     verdicts.push_back({judge_more(cost.ratio, input.judge_times && evidence.enough()),
-                        "4. the global atomic counter hurts, seen in call_rcu(): sched with the counter against sched",
-                        fmt::format("queueing a callback: {}{}; CPU a packet: {}; 2002: call_rcu 1,147 ticks of "
+                        "4. the global atomic counter makes call_rcu() slower: sched with the counter against sched",
+                        fmt::format("queueing a callback: {}{}; CPU per packet: {}; 2002: call_rcu 1,147 ticks of "
                                     "rcu_sched, 262 of rcu_ltimer",
                                     text_of(cost), evidence.text("call_rcu()"),
                                     cpu_text(input, frequent, "sched", "sched/global counter"))});
@@ -256,7 +255,7 @@ Verdicts judge_bars(const CheckInput &input)
     Verdicts verdicts;
     judge_same_work(input, verdicts);
     judge_invoked(input, verdicts);
-    judge_cpu(input, rare, "updates rare: kthread, the default driver, takes less CPU a packet than base",
+    judge_cpu(input, rare, "updates rare: kthread, the default driver, takes less CPU per packet than base",
               Outcome::failed, verdicts);
     return verdicts;
 }
@@ -266,7 +265,7 @@ Verdicts judge_conclusions(const CheckInput &input)
     Verdicts verdicts;
     conclude_updates_more_than_rare(input, verdicts);
     judge_cpu(input, frequent,
-              "   and all of it counted: kthread, the default driver, takes less CPU a packet than base with updates "
+              "   in total CPU time: kthread, the default driver, takes less CPU per packet than base with updates "
               "frequent",
               Outcome::not_reproduced, verdicts);
     conclude_rare(input, verdicts);

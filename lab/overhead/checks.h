@@ -19,13 +19,12 @@ constexpr double misses_to_judge = 1000;
 
 struct CheckInput {
     const std::vector<Row> rows;
-    bool judge_times; // false in a quick or an interrupted run: then only counts are judged
+    bool judge_times; // false in a quick or an interrupted run, where only counts are judged
 };
 
 // Judges the project's own bars.  If one is missed, the command fails.
 Verdicts judge_bars(const CheckInput &input);
-// Judges the document's conclusions: "held" or "not reproduced"; a difference within the spread is "not reproduced"
-// too.
+// Judges the document's conclusions: "held" or "not reproduced".  A difference within the spread is "not reproduced".
 Verdicts judge_conclusions(const CheckInput &input);
 
 } // namespace lab::overhead

@@ -27,8 +27,8 @@ void probe_starts(RetiredHead *head)
     rtrcu_store_release(probe->waited_ns, static_cast<uint64_t>(std::max<int64_t>(now_ns() - probe->queued_ns, 1)));
 }
 
-// Forwarding threads run the callbacks that they queued, in their own quiescent states, as the per-CPU tasklets of 2002
-// did.
+// Returns settings with which forwarding threads run the callbacks that they queued in their own quiescent states, as
+// the per-CPU tasklets of 2002 did.
 PeerSettings with_driver(const char *driver, PeerSettings more = {})
 {
     PeerSettings settings = {{"driver", driver}, {"policy", "inline"}};

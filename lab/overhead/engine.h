@@ -20,8 +20,7 @@ struct EngineRow {
     PeerSettings settings;
     void (*retire_entry)(RetiredHead *); // retires a RouteEntry; nullptr for base
     void (*retire_probe)(RetiredHead *); // retires a GpProbe
-    // For a layer over the library that keeps callbacks itself: the number that waits in it, and the number that it has
-    // run.
+    // For a layer over the library that queues callbacks itself: the numbers of callbacks that it has queued and run.
     uint64_t (*layer_backlog)();
     uint64_t (*layer_invoked)();
     bool keeps_cpu_free; // no forwarding thread runs on the last CPU, which is left to the library's threads
@@ -41,7 +40,7 @@ const EngineRow *find_engine(const std::string &label);
 struct GpProbe {
     RetiredHead head; // first member: the callback gets its address
     int64_t queued_ns;
-    uint64_t *waited_ns; // the address at which the result is stored; the value 0 there: still waiting
+    uint64_t *waited_ns; // where the result is stored; it is 0 while the callback waits
 };
 
 } // namespace lab::overhead

@@ -20,7 +20,7 @@ namespace overhead
 
 constexpr double round_start_s = 0.12; // time for fork, threads, and filling the cache
 constexpr double floor_s = 0.5;
-constexpr double ending_s = floor_s + 1.5; // time that a quick run needs after its turns: the floor, tables, results
+constexpr double ending_s = floor_s + 1.5; // time that a quick run needs after its rounds: the floor, tables, results
 
 class Overhead : public Experiment
 {
@@ -75,7 +75,7 @@ void Overhead::declare(Options &options)
 void Overhead::prepare()
 {
     choose();
-    need_two_cpus("nothing is shared between forwarding threads that never run at the same time");
+    need_two_cpus("on one CPU forwarding threads never run at the same time and share nothing");
     round_.settings = parse_settings(set_);
     load();
     round_.cpus = machine.cpus_allowed;
@@ -96,7 +96,7 @@ void Overhead::choose()
         std::vector<std::string> labels;
         for (const EngineRow &row : engine_table())
             labels.push_back(row.label());
-        throw Refusal(fmt::format("--engine {}: there are {}", label, fmt::join(labels, ", ")));
+        throw Refusal(fmt::format("--engine {}: not an engine; allowed: {}", label, fmt::join(labels, ", ")));
     }
     for (const Environment &environment : environment_table())
         for (const EngineRow &engine : engine_table())
@@ -127,7 +127,7 @@ void Overhead::plan_time()
 {
     const double a_variant_s = (seconds_or(4, 75) - floor_s) / static_cast<double>(totals_.size());
     const double warm_up_s = common.quick ? 0.02 : 0.05;
-    // Times are judged only with at least five rounds.
+    // A full run has up to nine rounds; times are judged only with at least five.
     rounds_.planned = common.quick ? 1 : static_cast<unsigned>(std::clamp(a_variant_s / 0.45, 1.0, 9.0));
     rounds_.seconds = seconds_or(0, 75);
     rounds_.seed = common.seed;
@@ -138,9 +138,8 @@ void Overhead::plan_time()
 
 void Overhead::print_plan() const
 {
-    fmt::print("Packets through a route cache, to a random destination that changes after every 5 packets: what does "
-               "RCU save its "
-               "readers, and what does it cost to find grace periods?\n\n");
+    fmt::print("Threads forward packets through a route cache; the destination is random and changes after every 5 "
+               "packets.  How much CPU time does RCU save readers, and how much do grace periods cost?\n\n");
     for (const std::string &note : notes_)
         fmt::print("  {}\n", note);
     fmt::print("  {} forwarding threads on CPUs {}, batches of 64 packets, a quiescent state after each\n",
@@ -151,7 +150,7 @@ void Overhead::print_plan() const
     for (const Total &total : totals_)
         if (total.environment == totals_.front().environment)
             fmt::print("    {:<28}{}\n", total.engine->label(), total.engine->what);
-    fmt::print("  {} variants, {} rounds of {:.2f} s each, a process a round; seed {}\n\n", totals_.size(),
+    fmt::print("  {} variants, {} rounds of {:.2f} s each, a new process for each round; seed {}\n\n", totals_.size(),
                rounds_.planned, static_cast<double>(round_.measure_ns) / 1e9, common.seed);
 }
 
@@ -163,7 +162,7 @@ void Overhead::run_turn(Total &total, unsigned round)
     options.end_ns = rounds_.end_ns;
     if (run_round_in_child(*total.engine, total.environment->route, inputs_.prefixes, options, *result, total.error)) {
         total.add(*result);
-    } else if (rounds_.end_ns != 0 && now_ns() >= rounds_.end_ns) { // the time was over: the variant did not fail
+    } else if (rounds_.end_ns != 0 && now_ns() >= rounds_.end_ns) { // the time ran out; the variant did not fail
         total.error.clear();
         rounds_.skipped++;
     }
@@ -211,7 +210,7 @@ void Overhead::print_environment(const std::vector<Row> &all, const std::string 
                side_by_side_table(totals_, name));
     fmt::print("Our functions: ticks of {:g} µs CPU time for a million packets\n\n{}\n", sample_us_,
                function_table(totals_, name));
-    fmt::print("CPU nanoseconds a packet; gain: less CPU than base with as many forwarding threads\n\n{}\n",
+    fmt::print("CPU nanoseconds per packet; gain: less CPU than base with as many forwarding threads\n\n{}\n",
                rows_table(all, name, cost));
     fmt::print("Callbacks; gp latency: from call_rcu() to the callback's start\n\n{}\n",
                rows_table(all, name, callbacks));
@@ -219,12 +218,12 @@ void Overhead::print_environment(const std::vector<Row> &all, const std::string 
 
 void Overhead::print_results()
 {
-    fmt::print("Noise floor: a SCHED_OTHER thread sleeps to absolute times and is late by p50 {} µs, p99 {} µs. The "
-               "spread of a figure over the rounds stands beside it (+-%: half the quartiles' distance). "
-               "Verdicts compare two variants round by round: a change is the median of the rounds, in parentheses its "
-               "95 % interval, and a difference whose interval covers none is not reproduced.\n",
+    fmt::print("Noise floor: a SCHED_OTHER thread sleeps to absolute times and is late by p50 {} µs, p99 {} µs. "
+               "+-%: the spread of the figure on its left over the rounds (half the quartiles' distance). "
+               "Verdicts compare two variants round by round: a change is the median of the rounds, with its 95 % "
+               "interval in parentheses; if the interval contains \"no change\", the verdict is \"not reproduced\".\n",
                number(floor_us_p50_), number(floor_us_p99_));
-    fmt::print("\nFunctions of 2002, and what stands in their rows of ours. {}\n\n{}", published_columns_note(),
+    fmt::print("\nFunctions of 2002, and our functions counted in their rows. {}\n\n{}", published_columns_note(),
                mapping_text());
     const std::vector<Row> all = rows();
     for (const Environment &environment : environment_table())
@@ -232,8 +231,9 @@ void Overhead::print_results()
             print_environment(all, environment.name);
     const Total &first = totals_.front();
     if (first.profile_source == "signal")
-        fmt::print("note: perf_event_open() is refused here: forwarding threads were sampled by timer signals, at the "
-                   "kernel's tick at best; the library's threads are counted by their CPU time\n");
+        fmt::print(
+            "note: perf_event_open() is refused here: timer signals sampled the forwarding threads, at most once "
+            "per kernel tick; the library's threads are counted by their CPU time\n");
     if (first.rounds != 0 && !first.named)
         fmt::print("note: the program was stripped of its symbols: most functions have no name\n");
 }
@@ -266,7 +266,7 @@ void Overhead::fill(Document &document)
     document.argument("sample_us", sample_us_);
     document.argument("set", set_);
     document.argument("prefixes", inputs_.prefixes_label);
-    std::map<std::string, std::string> engines; // engines of 2002, and ours with the same features
+    std::map<std::string, std::string> engines; // by engine of 2002: the label of our engine with the same features
     for (const PublishedEngine &engine : published_engines())
         engines[engine.name] = engine.label;
     document.argument("published_engines", engines);
@@ -285,7 +285,7 @@ void Overhead::fill(Document &document)
 Registration add_overhead(CLI::App &application)
 {
     return add_experiment<overhead::Overhead>(application, "overhead",
-                                              "what engines for finding grace periods cost and save, on a route cache");
+                                              "measure the cost and gain of RCU in a route cache, engine by engine");
 }
 
 } // namespace lab

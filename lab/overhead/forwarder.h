@@ -21,7 +21,7 @@
 namespace lab::overhead
 {
 
-constexpr unsigned packets_a_batch = 64; // as many as a network driver passes on at once
+constexpr unsigned packets_a_batch = 64; // as many as a network driver passes on in one poll
 constexpr unsigned draws_a_destination = 8;
 // The unit of ages, in cycles: a few microseconds, because the small cache replaces its entries within milliseconds.
 constexpr unsigned age_shift = 14;

@@ -26,7 +26,7 @@ void GlobalQueue::enqueue(RetiredHead *head, ReclaimFunction reclaim)
         send();
 }
 
-// Separate, so that the profile counts the wait as queueing.  The loop ends when the holder unlocks.
+// A function of its own, so that the profile counts the wait as queueing.  The loop ends when the holder unlocks.
 [[gnu::noinline]] void GlobalQueue::lock()
 {
     Patience patience;
@@ -34,8 +34,8 @@ void GlobalQueue::enqueue(RetiredHead *head, ReclaimFunction reclaim)
         patience.turn();
 }
 
-// Called with the lock held: the queue becomes the batch.  Returns true if the batch is not empty; then the caller must
-// send a carrier.
+// Makes the queue the batch; called with the lock held.  Returns true if the batch is not empty: then the caller must
+// call send().
 bool GlobalQueue::cut_batch()
 {
     batch_ = next_first_;
@@ -44,13 +44,13 @@ bool GlobalQueue::cut_batch()
     return under_way_;
 }
 
-// Called without the lock.  The carrier belongs to this thread while it is queued.
+// Passes the carrier of the batch to call_rcu(); called without the lock.
 void GlobalQueue::send()
 {
     call_rcu_hurry(&carrier_.head, carrier_arrives);
 }
 
-// Returns the number of callbacks that it ran.
+// Runs the callbacks of a batch and returns their number.
 uint64_t GlobalQueue::run(Link *batch)
 {
     uint64_t count = 0;

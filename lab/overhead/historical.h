@@ -26,12 +26,12 @@ class GlobalQueue
 {
   public:
     void enqueue(RetiredHead *head, ReclaimFunction reclaim);
-    // The number of callbacks queued and not yet run; the value may be slightly old.
+    // Returns the number of callbacks queued and not yet run; the value may be slightly old.
     uint64_t backlog() const
     {
         return backlog_.load(std::memory_order_relaxed);
     }
-    // The number of callbacks that have run; the library counts only the carriers.
+    // Returns the number of callbacks that have run; the library counts only the carriers.
     uint64_t invoked() const
     {
         return invoked_.load(std::memory_order_relaxed);
@@ -54,16 +54,16 @@ class GlobalQueue
     void lock();
 
     SpinLock lock_;
-    Link *next_first_ = nullptr; // under the lock: callbacks that wait for the next batch
+    Link *next_first_ = nullptr; // guarded by the lock: callbacks that wait for the next batch
     Link *next_last_ = nullptr;
-    Link *batch_ = nullptr; // under the lock; while a carrier is queued it belongs to the carrier
+    Link *batch_ = nullptr; // guarded by the lock, but owned by the carrier while the carrier is queued
     bool under_way_ = false;
     std::atomic<uint64_t> backlog_{0}; // written under the lock
     std::atomic<uint64_t> invoked_{0}; // written by the thread that runs the batch; only one does at a time
     Carrier carrier_{{}, this};
 };
 
-// One for each process, because a callback gets only its head.
+// The queue of the process.  It is global, because a callback receives only its head.
 extern GlobalQueue global_queue;
 extern std::atomic<uint64_t> global_counter;
 

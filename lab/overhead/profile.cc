@@ -42,7 +42,7 @@ class Ring
         attributes.inherit = 1;
         attributes.disabled = 1;
         event_ = open(attributes, cpu);
-        if (event_ < 0) { // ordinary users may sample user space only
+        if (event_ < 0) { // an ordinary user may sample user space only
             attributes.exclude_kernel = 1;
             event_ = open(attributes, cpu);
         }
@@ -70,7 +70,7 @@ class Ring
     {
         ioctl(event_, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
     }
-    // Empties the ring.
+    // Appends the ring's samples to `samples`, adds lost samples to `lost`, and empties the ring.
     void read(std::vector<Sample> &samples, uint64_t &lost)
     {
         const auto *data = reinterpret_cast<const char *>(page_) + page_->data_offset;

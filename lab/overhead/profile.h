@@ -15,7 +15,7 @@ namespace lab::overhead
 {
 
 struct Sample {
-    uint64_t address; // in user space
+    uint64_t address; // user-space address of the instruction
     uint32_t thread_id;
 };
 
@@ -32,22 +32,22 @@ class Profile
     virtual void thread_ends()
     {
     }
-    // Called repeatedly between begin() and end(): the kernel's ring holds half a second of samples.
+    // Reads the kernel's ring, which holds half a second of samples; called repeatedly between begin() and end().
     virtual void collect()
     {
     }
-    // Called after end().
+    // Returns all samples; called after end().
     virtual std::vector<Sample> samples() = 0;
     virtual uint64_t lost() const = 0;
     virtual int64_t period_ns() const = 0;
     virtual const char *source() const = 0; // "perf" or "signal"
 };
 
-// Never fails: it falls back to timers, and then to a profile without samples.
+// Opens a perf profile, or else a profile by timer signals, or else a profile without samples.  Never fails.
 std::unique_ptr<Profile> open_profile(const std::vector<int> &cpus, int64_t period_ns, bool allow_perf);
 
-// Parses one record of the kernel's ring, without its header; returns false if it is not a sample. Layout: the user
-// address is that of the registers, or the sampled one if the kernel saved no registers.
+// Parses one record of the kernel's ring, without its header; returns false if it is not a sample.  The user address is
+// that of the saved registers, or the sampled address if the kernel saved no registers.
 bool parse_sample(const std::vector<char> &record, Sample &sample, uint64_t &lost);
 
 } // namespace lab::overhead

@@ -26,7 +26,7 @@ namespace
 
 constexpr std::size_t capacity = 1 << 16;
 
-// Handlers of all threads write these, each to an element of its own.
+// Samples that the handlers of all threads write, each to an element of its own.
 struct Noted {
     Sample samples[capacity];
     std::atomic<std::size_t> count{0};
@@ -54,7 +54,7 @@ void on_signal(int, siginfo_t *information, void *context)
         return;
     const int saved = errno;
     const auto thread_id = static_cast<uint32_t>(syscall(SYS_gettid));
-    // An expiry that was not delivered is one interval of CPU time spent here too.
+    // Each expiry, delivered or overrun, stands for one interval of CPU time.
     const auto steps = static_cast<std::size_t>(1 + std::max(information->si_overrun, 0));
     std::size_t at = noted.count.fetch_add(steps, std::memory_order_relaxed);
     for (std::size_t i = at; i < std::min(at + steps, capacity); i++)

@@ -53,10 +53,10 @@ bool begins(const std::string &name, const Prefixes &prefixes)
                        [&](std::string_view prefix) { return name.rfind(prefix, 0) == 0; });
 }
 
-// System calls that give up the CPU; the profile names the function that made the call.
+// Functions whose system calls give up the CPU; the profile names the function that makes the call.
 const Prefixes switches = {"sched_yield", "plat_futex_wait", "plat_clock_sleep", "clock_nanosleep", "syscall"};
 
-// The first prefix that matches decides, so the exceptions of a room stand before the room's name.
+// Steps by function prefix.  The first matching prefix decides, so exceptions of a room precede the room's name.
 const std::vector<std::pair<Step, Prefixes>> rcu_steps = {
     {Step::wake, {"plat_futex_wake", "work_driver_wake", "work_thread_wake", "work_worker_wake"}},
     {Step::ask, {"plat_fence", "turn_fence", "reader_arm", "reader_fences"}},
@@ -122,9 +122,9 @@ std::vector<PublishedRow> published_rows(const std::string &environment)
 
 const char *published_columns_note()
 {
-    return "The text of 2002 has lost its blank columns: the figures of rcu_process_callbacks, rcu_invoke_callbacks, "
-           "rcu_batch_done and, where updates are frequent, schedule stand where the names of the functions and the "
-           "features of the engines put them.";
+    return "The text of 2002 has lost its blank columns. We assigned the figures of rcu_process_callbacks, "
+           "rcu_invoke_callbacks, rcu_batch_done and, where updates are frequent, schedule to engines by the "
+           "functions' names and the engines' features.";
 }
 
 const std::vector<PublishedEngine> &published_engines()
@@ -177,14 +177,14 @@ const std::vector<Counterpart> &counterparts()
         {"rcu_process_callbacks", "callback_collect(), callback_advance(): which callbacks are ready"},
         {"rcu_invoke_callbacks", "callback_invoke(), without the free() that callbacks call"},
         {"rcu_check_quiescent_state", "slow path of rcu_quiescent_state(); except with driver poll, scans too"},
-        {"rcu_check_callbacks", "does anything wait for a grace period?"},
+        {"rcu_check_callbacks", "checks whether anything waits for a grace period"},
         {"rcu_reg_batch", "gp_begin(), except with driver poll"},
         {"rcu_batch_done", "gp_end(), except with driver poll"},
         {"schedule", "the driver's own functions, and system calls that give up the CPU"},
         {"rcu_prepare_polling", "poll: gp_begin()"},
         {"rcu_polling", "poll: gp_scan(), gp_poll(), and the spinning between them"},
         {"rcu_completion", "poll: gp_end()"},
-        {"force_cpu_reschedule", "the fence at all CPUs, and flags that ask readers for a report"},
+        {"force_cpu_reschedule", "the heavy fence, and the flags that request reports from readers"},
         {"__tasklet_hi_schedule", "waking the driver"},
         {no_counterpart, "the rest of the library"},
     };

@@ -12,7 +12,7 @@
 namespace lab::overhead
 {
 
-// A function's ticks in one of the two tables; an empty figure: the table has none.
+// A function's ticks in one of the two published tables; an empty figure: the table has no such figure.
 struct PublishedRow : Fields {
     Text table{*this, "table"}, environment{*this, "environment"};
     Text function{*this, "function", {0, "function"}};
@@ -22,7 +22,7 @@ struct PublishedRow : Fields {
 };
 // Returns the rows of an environment: rare or frequent.
 std::vector<PublishedRow> published_rows(const std::string &environment);
-// Returns a sentence that says which figures are uncertain, because the text of 2002 has lost its blank columns.
+// Returns a text that names the figures whose columns are uncertain, because the text of 2002 lost its blank columns.
 const char *published_columns_note();
 
 // An engine of 2002, and our engine with the same features.
@@ -54,7 +54,7 @@ enum class Step {
 };
 Step step_of(const std::string &function, Work work);
 
-// The function of 2002 that did this step; the polling engine had other names for some.  nullptr for Step::none.
+// Returns the function of 2002 that did this step; `polls`: its name in the polling engine.  nullptr for Step::none.
 const char *published_function(Step step, bool polls);
 
 struct Counterpart {

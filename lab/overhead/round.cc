@@ -66,7 +66,7 @@ Snapshot take_snapshot(Round &round)
         now.misses += forwarder.misses.load(std::memory_order_relaxed);
         now.expired += forwarder.expired.load(std::memory_order_relaxed);
     }
-    // Excludes this thread, which only watches.
+    // All threads except this thread, which only takes snapshots.
     now.switches = switches_of(RUSAGE_SELF) - switches_of(RUSAGE_THREAD);
     now.process_cpu_ns = process_cpu_ns() - thread_cpu_ns();
     now.wall_ns = now_ns();
@@ -86,12 +86,12 @@ uint64_t backlog_of(const EngineRow &engine)
 
 uint64_t invoked_of(const EngineRow &engine, const Snapshot &now)
 {
-    // For a layer, the library counts only the carriers.
+    // The library counts a layer's carriers only, so a layer's own count is used.
     return engine.layer_invoked != nullptr ? now.layer_invoked : now.library.callbacks_invoked;
 }
 
-// On a busy machine a short round may end before any callback has had a grace period; then the round is extended for a
-// while.
+// Returns true while the round continues.  A round in which entries were retired but no callback has run yet is
+// extended by up to longest_wait_ns.
 bool goes_on(Round &round, const Snapshot &begin)
 {
     const int64_t past_ns = now_ns() - begin.wall_ns;
@@ -137,7 +137,7 @@ void keep_waits(Round &round)
             result.waited_ns[result.wait_count++] = forwarder.waited_ns[i]; // the first wait began before the round
 }
 
-// If not all functions fit, those with the most samples are kept.
+// Copies the samples by function to the result.  If not all functions fit, those with the most samples are kept.
 void keep_functions(const std::map<std::pair<std::string, Work>, uint64_t> &ticks, RoundResult &result)
 {
     std::vector<std::pair<uint64_t, std::pair<std::string, Work>>> order;
@@ -154,7 +154,7 @@ void keep_functions(const std::map<std::pair<std::string, Work>, uint64_t> &tick
     }
 }
 
-// Samples by function.  All work of the library's threads counts as the library's.
+// Stores the profile's samples by function.  Samples in the library's threads all count as RCU work.
 void keep_profile(Round &round)
 {
     RoundResult &result = round.result;
@@ -184,7 +184,7 @@ void keep_profile(Round &round)
 template <class Sync>
 void run_traffic(Round &round, const RouteParameters &route, const PrefixTable &prefixes, Sync &sync)
 {
-    // Neither is freed: callbacks may still be pending, and the process exits next.
+    // The cache and the Sync are not freed: callbacks may still be pending, and the process exits after the round.
     auto *cache = new RouteCache<Sync>(prefixes, route.buckets, route.gc_threshold, sync);
     const std::size_t threads = round.forwarders.size();
     const std::vector<int> cpus = cpus_for(round.engine, round.options);
@@ -218,7 +218,7 @@ void configure_library(const EngineRow &engine, const RoundOptions &options)
     std::string error;
     if (!rtrcu_peer.start(settings, error))
         throw std::runtime_error(error);
-    // Creates the driver's thread now: this thread may run on any CPU, and the driver inherits that.
+    // Create the driver's thread now: it inherits the CPUs of this thread, which may run on any CPU.
     (void)rcu_register_thread();
     rcu_unregister_thread();
 }
@@ -252,11 +252,11 @@ unsigned threads_for(const EngineRow &engine, const RoundOptions &options)
 void run_round(const EngineRow &engine, const RouteParameters &route, const PrefixTable &prefixes,
                const RoundOptions &options, RoundResult &result)
 {
-    // Freed memory stays with the process, so that brk() and madvise() are not measured.
+    // Keep freed memory in the process, so that brk() and madvise() are not measured.
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 16 << 20);
     (void)cycles_per_ns();
-    // Opened before any thread is created, so that later threads inherit it.
+    // Open the profile before any thread is created, so that later threads inherit it.
     const std::unique_ptr<Profile> profile = open_profile(options.cpus, options.sample_period_ns, options.allow_perf);
     result.threads = threads_for(engine, options);
     auto *round = new Round{engine, options, *profile, {}, std::vector<Forwarder>(result.threads), result};

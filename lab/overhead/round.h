@@ -24,13 +24,13 @@ const std::vector<Environment> &environment_table();
 struct RoundOptions {
     std::vector<int> cpus;
     unsigned threads =
-        2; // forwarding threads, bound to the CPUs in turn; if one CPU is kept free, at most one for each other CPU
+        2; // forwarding threads, bound to the CPUs in turn; if one CPU is kept free, at most one per remaining CPU
     int64_t warm_up_ns = 60'000'000;
     int64_t measure_ns = 400'000'000;
     int64_t sample_period_ns = 250'000;
     bool allow_perf = true;
     uint64_t seed = 1;
-    int64_t end_ns = 0;    // a round that has not ended by then is ended without a result; 0: no limit
+    int64_t end_ns = 0;    // a round that still runs at this time is killed and has no result; 0: no limit
     PeerSettings settings; // added to the settings of the engine
 };
 
@@ -44,7 +44,7 @@ struct FunctionTicks {
 constexpr std::size_t functions_max = 256;
 constexpr std::size_t waits_max = 4096;
 
-// Filled by the child, in shared memory.
+// Results of a round, which the child stores in shared memory.
 struct RoundResult {
     uint64_t packets, hits, misses, expired;
     int64_t wall_ns;
@@ -54,7 +54,7 @@ struct RoundResult {
     uint64_t callbacks;     // callbacks invoked; for a layer, those of the layer only
     uint64_t grace_periods; // grace periods that ended
     uint64_t over_qmax;
-    uint64_t switches; // context switches of all threads except the one that watches
+    uint64_t switches; // context switches of all threads except the thread that takes snapshots
     uint32_t threads;  // the number of forwarding threads
     uint32_t padding;
     int64_t sample_period_ns;

@@ -100,8 +100,8 @@ std::vector<FunctionRow> function_rows(const Total &total)
     return rows;
 }
 
-// The number of the published table's ticks that correspond to one of ours for a million packets.  The scale makes
-// base's look-up equal in both.
+// Returns the number of published ticks per tick of ours for a million packets.  With this scale base's look-up has its
+// published number of ticks.
 static Figure published_unit(const std::vector<Total> &totals, const std::string &environment)
 {
     const PublishedEngine &base = published_engines().front();
@@ -133,7 +133,7 @@ std::vector<CounterpartRow> counterpart_rows(const std::vector<Total> &totals, c
     return rows;
 }
 
-// CPU nanoseconds for each kind of work, computed from its share of the samples.
+// Fills in the CPU nanoseconds of each kind of work, computed from its share of the samples.
 static void fill_shares(const Total &total, double packets, Row &row)
 {
     if (total.samples == 0)
@@ -167,7 +167,7 @@ static void fill_shares(const Total &total, double packets, Row &row)
     row.call_rcu_samples = queueing;
 }
 
-// Half the distance between the quartiles of the rounds, in per cent of their median.
+// Returns half the distance between the quartiles of the rounds, in per cent of their median.
 static Figure spread_of_rounds(const Row &row, Figure RoundFigures::*figure)
 {
     std::vector<double> values;
@@ -225,7 +225,7 @@ const Row *find_row(const std::vector<Row> &rows, const std::string &label, cons
     return nullptr;
 }
 
-// The saved part, in per cent of the base.
+// Returns the saved part, in per cent of the base.
 static Figure gain_pct(const Figure &base, const Figure &ours)
 {
     return scaled(diff_pct(base, ours), -1);

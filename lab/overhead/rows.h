@@ -23,7 +23,7 @@ struct RoundFigures {
 struct Total {
     const EngineRow *engine = nullptr;
     const Environment *environment = nullptr;
-    std::string error; // the reason why it was left out
+    std::string error; // the reason why the engine was left out
     unsigned rounds = 0;
     uint64_t packets = 0, hits = 0, misses = 0, expired = 0, callbacks = 0, grace_periods = 0, over_qmax = 0;
     uint64_t switches = 0;
@@ -38,9 +38,9 @@ struct Total {
 
     void add(const RoundResult &result);
     double a_million_packets(uint64_t some) const;
-    // Returns 0 if the profile does not contain the function.
+    // Returns the function's ticks for a million packets; 0 if the profile does not contain it.
     double ticks_a_million_packets(const std::pair<std::string, Work> &function) const;
-    // The ticks of all functions that correspond to this function of 2002.
+    // Returns the ticks of all functions that correspond to this function of 2002.
     double counterpart_ticks(const std::string &published) const;
     bool polls() const;
 
@@ -57,7 +57,7 @@ struct Row : Fields {
     Text engine{*this, "engine"}, variant{*this, "variant"}, environment{*this, "environment"};
     Count threads{*this, "threads"}; // forwarding threads
     Number packets_per_s{*this, "packets_per_s", {cost, "packets/s"}};
-    Number cpu_ns_per_packet{*this, "cpu_ns_per_packet", {cost, "cpu ns"}}; // measured, not sampled
+    Number cpu_ns_per_packet{*this, "cpu_ns_per_packet", {cost, "cpu ns"}}; // from CPU clocks, not from samples
     Number cpu_spread_pct{*this, "cpu_spread_pct", {cost, "+-%"}};
     // CPU nanoseconds for each packet, computed from the share of samples.
     Number lookup_ns{*this, "lookup_ns", {cost, "lookup"}}, update_ns{*this, "update_ns", {cost, "update"}};
@@ -88,10 +88,9 @@ struct Row : Fields {
     Number call_rcu_ns{*this, "call_rcu_ns", {callbacks, "call_rcu ns"}}; // time of one call that queues a callback
     Number call_rcu_spread_pct{*this, "call_rcu_spread_pct", {callbacks, "+-%"}};
     Count call_rcu_samples{*this, "call_rcu_samples", {callbacks, "samples"}};
-    // CPU time of the library's threads, measured and not sampled.
+    // CPU time of the library's threads, from their CPU clocks and not from samples.
     Number rcu_threads_ns{*this, "rcu_threads_ns", {callbacks, "rcu threads ns/packet"}};
-    Number switches_per_s{*this, "switches_per_s", {callbacks, "switches/s"}}; // context switches of all threads,
-                                                                               // counted and not sampled
+    Number switches_per_s{*this, "switches_per_s", {callbacks, "switches/s"}}; // context switches of all threads
     Number misses_per_packet{*this, "misses_per_packet"};
     // The counts on which the figures are based: samples in look-up and RCU work, in RCU work, misses, entries deleted.
     Count document_samples{*this, "document_samples"}, rcu_samples{*this, "rcu_samples"};
@@ -106,7 +105,7 @@ struct FunctionRow : Fields {
     Text table{*this, "table"}; // "function"
     Text label{*this, "label"}, engine{*this, "engine"}, variant{*this, "variant"}, environment{*this, "environment"};
     Text function{*this, "function"}, work{*this, "work"};
-    Text published{*this, "published"}; // the corresponding function of 2002; empty: the published tables have none
+    Text published{*this, "published"}; // the corresponding function of 2002; empty: there is none
     Count ticks{*this, "ticks"};
     Number ticks_per_million_packets{*this, "ticks_per_million_packets"};
 };
@@ -130,7 +129,7 @@ std::vector<FunctionRow> function_rows(const Total &total);
 std::vector<CounterpartRow> counterpart_rows(const std::vector<Total> &totals, const std::string &environment);
 // Fills in the figures that compare a row with the base rows of its environment.
 void fill_gains(std::vector<Row> &rows);
-// Returns the base with which a row is compared: the one with as many forwarding threads.
+// Returns the base with which a row is compared: the base with as many forwarding threads.
 std::string base_of(const Row &row);
 const Row *find_row(const std::vector<Row> &rows, const std::string &label, const std::string &environment);
 

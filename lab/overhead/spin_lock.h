@@ -12,7 +12,7 @@
 namespace lab::overhead
 {
 
-// A waiter calls turn() after each failed attempt.
+// The back-off of a waiter, which calls turn() after each failed attempt.
 class Patience
 {
   public:
@@ -49,7 +49,7 @@ class SpinLock
     }
 
   private:
-    // Returns when the lock is taken, after its holder has unlocked.
+    // Takes the lock once its holder has unlocked it.
     [[gnu::noinline]] void lock_slowly()
     {
         Patience patience;
@@ -62,8 +62,8 @@ class SpinLock
     std::atomic<uint32_t> word_{0};
 };
 
-// Readers are counted.  A writer waits until the count is 0, and then keeps readers out.  Readers have precedence, as
-// in 2002.
+// A spinning reader-writer lock with a count of readers.  A writer waits until the count is 0.  Readers have
+// precedence, as in 2002.
 class ReadWriteLock
 {
   public:
@@ -90,14 +90,14 @@ class ReadWriteLock
   private:
     static constexpr uint32_t writing = 1u << 31;
 
-    // Waits only until the present writer unlocks, because this reader is already counted.
+    // Waits until the present writer unlocks; later writers wait for this reader, which is already counted.
     [[gnu::noinline]] void read_lock_slowly()
     {
         Patience patience;
         while ((word_.load(std::memory_order_acquire) & writing) != 0)
             patience.turn();
     }
-    // Returns at a moment when no reader is counted, with the lock taken.
+    // Waits until no reader is counted, and takes the lock.
     [[gnu::noinline]] void write_lock_slowly()
     {
         Patience patience;

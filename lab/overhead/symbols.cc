@@ -16,7 +16,7 @@ namespace lab::overhead
 namespace
 {
 
-// The program's own files are enough: separate debug files and debuginfo servers are not searched.
+// Finds no separate debug file, so that libdwfl does not search disks and debuginfo servers.
 int find_no_debuginfo(Dwfl_Module *, void **, const char *, Dwarf_Addr, const char *, const char *, GElf_Word, char **)
 {
     return -1;
@@ -80,7 +80,7 @@ Work classify(const std::string &name, bool from_c)
     };
     if (begins({"route_packet", "ReadWriteLock::read_"}))
         return Work::lookup;
-    // A thread that yields waits for a lock that an updater holds.  "[": a part of the C library without a name, see
+    // sched_yield: the thread waits for a lock that an updater holds.  "[": an unnamed part of the C library, see
     // find().
     if (begins({"RouteCache::", "PrefixTable::", "reclaim_entry", "SpinLock::", "ReadWriteLock::", "sched_yield",
                 "malloc", "free", "cfree", "libc_free", "[libc"}))
@@ -90,7 +90,7 @@ Work classify(const std::string &name, bool from_c)
         return Work::rcu;
     if (begins({"forward", "PacketSource::", "keep_probing"}))
         return Work::traffic;
-    // The library is written in C.  Other C functions are only those that the tool chain adds, which take no time.
+    // A C function belongs to the library; the tool chain adds other C functions, but they take no time.
     if (from_c)
         return Work::rcu;
     return Work::other;

@@ -49,7 +49,7 @@ class Symbols
 // Returns a short name: "lab::RouteCache<lab::overhead::RcuSync>::miss(unsigned long, ...)" becomes "RouteCache::miss";
 // suffixes of clones are removed too.
 std::string short_name(const std::string &demangled);
-// Decides by the short name, and by whether it is a C function of the program.
+// Returns the kind of work of a function, by its short name; `from_c`: it is a C function of the program.
 Work classify(const std::string &name, bool from_c);
 
 } // namespace lab::overhead

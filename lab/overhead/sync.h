@@ -38,12 +38,12 @@ class CountedChainSync
     {
         locks_[bucket].write_unlock();
     }
-    // Called with the lookup's read lock held, so the chain's own reference still exists.
+    // Takes a reference; called with the lookup's read lock held, so the chain's own reference still exists.
     void hold(RouteEntry *entry)
     {
         std::atomic_ref(entry->references).fetch_add(1, std::memory_order_relaxed);
     }
-    // The count is one less than the number of references, so the owner of the last one finds 0.
+    // Drops a reference and frees the entry with the last one.  The count is the number of references minus 1.
     void release(RouteEntry *entry)
     {
         if (std::atomic_ref(entry->references).fetch_sub(1, std::memory_order_acq_rel) == 0)
@@ -82,7 +82,7 @@ class OneLockSync
     {
         lock_.write_unlock();
     }
-    // No thread reads while this one holds the lock, and later readers cannot find the entry.
+    // Frees the entry: the caller holds the lock for writing, so no thread reads, and later readers cannot find it.
     void retire(RouteEntry *entry)
     {
         std::free(entry);

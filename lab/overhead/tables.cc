@@ -14,7 +14,7 @@ using Align = Table::Align;
 
 constexpr std::size_t functions_shown = 24;
 
-// Empty if there is no figure, as in the published tables.  A small number of ticks is not rounded to 0.
+// Formats ticks; empty if there is no figure, as in the published tables.  A small number is not rounded to 0.
 std::string ticks_text(const Figure &ticks)
 {
     return ticks.value_or(0) == 0 ? "" : number(ticks);
@@ -22,7 +22,7 @@ std::string ticks_text(const Figure &ticks)
 
 using Key = std::pair<std::string, Work>;
 
-// call_rcu() and `schedule` are always shown, even with few ticks.
+// Returns true for call_rcu() and `schedule`, which the table shows even with few ticks.
 bool always_shown(const Key &function)
 {
     const Step step = step_of(function.first, function.second);
@@ -33,7 +33,7 @@ struct Shown {
     std::vector<Key> functions, others;
 };
 
-// Grouped by kind of work, with the largest first.
+// Returns the functions to show, grouped by kind of work, the largest first.
 Shown choose_functions(const std::vector<Total> &totals, const std::string &environment)
 {
     std::map<Key, double> largest;
@@ -72,7 +72,7 @@ const CounterpartRow *find_counterpart(const std::vector<CounterpartRow> &rows, 
     return nullptr;
 }
 
-// In the polling engine some functions had other names than in the other engines.
+// Returns the function's name in 2002, and its name in the polling engine if that differs.
 std::string names_in_2002(const Key &function)
 {
     const Step step = step_of(function.first, function.second);
@@ -82,7 +82,7 @@ std::string names_in_2002(const Key &function)
     return std::string(name) == in_poll ? name : fmt::format("{} / {}", name, in_poll);
 }
 
-// In the published unit.  Without base this unit is unknown, and the figure is ticks for a million packets.
+// Returns ticks in the published unit; in a run without base, ticks for a million packets.
 Figure our_ticks(const CounterpartRow *row)
 {
     if (row == nullptr)

@@ -37,7 +37,7 @@ struct Section {
 // Totals since the process began.
 struct PeerCounters {
     uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised, direct, direct_refused;
-    // Batches by the age of their oldest callback at the begin of the first one: 2^i to 2^(i+1) us.
+    // Counts of batches by the age of their oldest callback when the first callback begins: 2^i to 2^(i+1) us.
     std::array<uint64_t, 32> ages;
 };
 
@@ -56,8 +56,8 @@ struct Peer {
 
     // Passes an object to the back-end that no new reader can find.
     void (*retire)(RetiredHead *head, ReclaimFunction reclaim);
-    // The same for a back-end with a limit: returns false and queues nothing if the limit is reached.  nullptr: there
-    // is no limit.
+    // retire() of a back-end with a limit: returns false and queues nothing if the limit is reached.  nullptr: there is
+    // no limit.
     bool (*try_retire)(RetiredHead *head, ReclaimFunction reclaim) = nullptr;
     // The backlog at which try_retire() refuses; 0: no limit.
     uint64_t (*backlog_limit)() = [] { return uint64_t{0}; };

@@ -66,7 +66,8 @@ uint64_t backlog_limit()
     return static_cast<uint64_t>(config.qmax);
 }
 
-// The workloads keep no reference to retired objects, which a quiescent-state thread promises by this call.
+// Retires by call_rcu_rt().  A quiescent-state thread that calls it must keep no reference to the object; the workloads
+// keep none.
 void retire_directly(RetiredHead *head, ReclaimFunction reclaim)
 {
     call_rcu_rt(reinterpret_cast<rcu_head *>(head), reinterpret_cast<rcu_callback_t>(reclaim));
@@ -93,8 +94,7 @@ PeerCounters counters()
     return all;
 }
 
-// The rows of the table differ in the function that retires an object, and in the threads that may read beside the
-// loop.
+// Makes a back-end of this library, with a function that retires an object.
 constexpr Peer make_peer(const char *name, const char *what, void (*hand_over)(RetiredHead *, ReclaimFunction),
                          bool single)
 {
@@ -123,6 +123,6 @@ constexpr Peer make_peer(const char *name, const char *what, void (*hand_over)(R
 
 const Peer rtrcu_peer = make_peer("rtrcu", "this library", retire, false);
 const Peer rtrcu_direct_peer =
-    make_peer("rtrcu-direct", "this library, invoked at once where no other reader exists", retire_directly, true);
+    make_peer("rtrcu-direct", "this library; callbacks run immediately if no reader exists", retire_directly, true);
 
 } // namespace lab

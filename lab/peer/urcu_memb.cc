@@ -15,12 +15,12 @@ namespace
 
 static_assert(sizeof(urcu_rcu_head) <= sizeof(RetiredHead));
 
-// The worker is created now, by an ordinary thread, so that it inherits neither the loop's priority nor its CPU.
+// Creates the call_rcu thread from an ordinary thread, so that it inherits neither the loop's priority nor its CPU.
 bool start(const PeerSettings &, std::string &error)
 {
     urcu_memb_register_thread();
     if (urcu_memb_get_default_call_rcu_data() == nullptr) {
-        error = "liburcu could not make its call_rcu thread";
+        error = "liburcu could not create its call_rcu thread";
         return false;
     }
     urcu_memb_unregister_thread();

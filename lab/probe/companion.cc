@@ -12,7 +12,7 @@
 namespace lab
 {
 
-// The largest number of bursts that may wait at one time.
+// With more pending bursts than this, the reader waits for callbacks and starts no new burst.
 constexpr uint64_t backlog_bursts_max = 20;
 
 ThreadProbe::ThreadProbe(int cpu, bool fifo, int64_t begin_ns, int64_t end_ns, int64_t period_ns,
@@ -87,8 +87,8 @@ void LongReader::run_bursts()
         section.unlock();
         round_trace.section(begin, now_ns());
         bursts_++;
-        // The flood does not wait for a back-end that is too slow; it continues until the backlog passes every
-        // limit.
+        // Wait for the burst's callbacks at most 10 ms, so that a slow back-end does not stop the flood, unless more
+        // than backlog_bursts_max bursts are pending.
         const int64_t give_up = now_ns() + (&peer_ == &none_peer ? 0 : 10'000'000);
         while (!stop_ && callback_meter.invoked() < end &&
                (now_ns() < give_up || end - callback_meter.invoked() > backlog_bursts_max * burst_))
@@ -111,7 +111,7 @@ KeepAwake::KeepAwake(int cpu)
 KeepAwake::~KeepAwake()
 {
     stop_ = true;
-    // At idle priority on a busy machine the thread would notice this only much later.
+    // Raise the thread above idle priority, at which it would see stop_ much later on a busy machine.
     raise_above_idle(thread_.native_handle());
     thread_.join();
 }

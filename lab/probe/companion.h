@@ -27,13 +27,13 @@ class ThreadProbe
     std::thread thread_;
 };
 
-// Reads the whole structure inside one section, repeatedly for at least `section_ns`, which makes grace periods long.
-// With a burst: stays in a section until that many more objects are retired, then lets the grace period end, and waits
-// for their callbacks for a bounded time.
+// A thread that reads the whole structure inside one section, repeatedly for at least `section_ns`, which makes grace
+// periods long.  With a burst, it stays in a section until that many more objects are retired, then unlocks and waits
+// for their callbacks, usually at most 10 ms.
 class LongReader
 {
   public:
-    // `asleep`: it sleeps in its sections, so that it takes no CPU time from other threads.
+    // `asleep`: the reader sleeps in its sections, so that it takes no CPU time from other threads.
     LongReader(const Peer &peer, Workload &workload, uint64_t burst, int64_t section_ns, bool asleep,
                std::vector<int> cpus);
     ~LongReader();
@@ -57,8 +57,8 @@ class LongReader
     std::thread thread_;
 };
 
-// Spins at idle priority, so that the virtual CPU is never halted: waking it takes longer than the times that are
-// measured.
+// A thread that spins at idle priority, so that the virtual CPU is never halted: waking a halted CPU takes longer than
+// the times that are measured.
 class KeepAwake
 {
   public:

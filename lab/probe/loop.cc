@@ -18,7 +18,7 @@
 namespace lab
 {
 
-// The number of arrivals that may wait.  More are dropped and counted, as in a full receive queue.
+// The largest number of waiting arrivals.  Further arrivals are dropped and counted, as by a full receive queue.
 constexpr uint64_t pending_limit = 16;
 
 static int make_timer(int epoll)
@@ -174,8 +174,7 @@ void DeadlineLoop::take_turns(const LoopParameters &parameters, int64_t begin_ns
     arm(work_timer_, 0, 0);
 }
 
-// Every due time that has passed is a sample, even one that was missed completely: a loop that was delayed for ten
-// periods was late ten times, not once.
+// Records a sample for every due time that has passed: a loop that was delayed for ten periods was late ten times.
 void DeadlineLoop::serve_probe(int64_t period_ns)
 {
     const int64_t now = now_ns();
@@ -200,8 +199,8 @@ void DeadlineLoop::record_due(int64_t now, int64_t due_ns)
         sample.overrun_ns = to_u32(overrun);
         sample.overrun_cpu_ns = to_u32(std::min(overrun, batch.late_cpu_ns));
         sample.overrun_callbacks = to_u32(static_cast<int64_t>(batch.late_callbacks));
-        // The share is of the time since the first due time that the batch delayed; each later due time gets its part
-        // of it.
+        // The batch's share covers the time from the first due time that it delayed; each later due time gets a
+        // proportional part.
         const double part = static_cast<double>(overrun) / static_cast<double>(batch.late_ns);
         sample.share_ns = to_u32(static_cast<int64_t>(static_cast<double>(batch.own_ns) * std::min(part, 1.0)));
     }
@@ -232,7 +231,7 @@ void DeadlineLoop::serve_work(const LoopParameters &parameters, bool arrived)
 
 void DeadlineLoop::run_callbacks()
 {
-    // For back-ends that never run callbacks here, the system calls that read the CPU clock are left out.
+    // Read the CPU clock, which costs a system call, only for back-ends that may run callbacks here.
     callback_meter.begin_call(next_due_ns_, peer_.runs_callbacks_in_turn, timers_);
     peer_.turn(next_due_ns_);
     BatchRecord batch = callback_meter.end_call(next_due_ns_);
@@ -246,7 +245,7 @@ void DeadlineLoop::run_callbacks()
         last_late_ = batch;
     if (peer_.grace_period_number == nullptr)
         return;
-    // All callbacks queued while this number does not change are made ready by one grace period.
+    // One grace period makes ready all callbacks that were queued while this number stayed the same.
     uint64_t number = peer_.grace_period_number();
     if (number != grace_period_) {
         grace_period_ = number;

@@ -26,7 +26,7 @@ struct LoopParameters {
     int64_t probe_period_ns = 200'000;
     int64_t work_period_ns = 217'000;
     unsigned operations_an_event = 100;
-    unsigned events_an_arrival = 1; // each is served in an iteration of its own
+    unsigned events_an_arrival = 1; // each event is served in an iteration of its own
     int64_t warm_up_ns = 20'000'000;
     int64_t measure_ns = 200'000'000;
 };
@@ -46,7 +46,7 @@ class DeadlineLoop
     bool run(const LoopParameters &parameters, int64_t begin_ns, const std::vector<pid_t> &companions);
 
   private:
-    // The totals at the begin of the measurement; they are subtracted from the totals at its end.
+    // The totals at the begin of the measurement, which are subtracted from the totals at its end.
     struct Mark {
         int64_t wall_ns, loop_cpu_ns, process_cpu_ns, helper_cpu_ns;
         uint64_t operations, callbacks, callbacks_on_loop, dropped;
@@ -80,7 +80,7 @@ class DeadlineLoop
     uint64_t operations_ = 0;
     uint64_t grace_period_ = 0;
     uint64_t queued_at_grace_period_ = 0;
-    BatchRecord last_late_{}; // the last call whose callbacks delayed a due time that is not served yet
+    BatchRecord last_late_{}; // the last call whose callbacks delayed a due time that the loop has not served yet
 };
 
 } // namespace lab

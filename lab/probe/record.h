@@ -61,7 +61,7 @@ struct BacklogSample {
     uint32_t backlog;
 };
 
-// One round: the waits of callbacks from call_rcu() to their begin, and the largest number that waited.
+// One round: the largest backlog, and the p99 of the time from call_rcu() to a callback's begin.
 struct InvocationSample {
     uint32_t backlog_max;
     uint32_t p99_us; // the upper bound of its power-of-two bucket
@@ -90,7 +90,7 @@ struct Totals {
     uint64_t backlog_end;
     uint64_t work_events_lost; // arrivals dropped because the loop was too slow
     uint64_t dropped;          // operations that the workload dropped because the back-end was at its limit
-    uint64_t backlog_limit;    // the backlog that is this limit; 0: none
+    uint64_t backlog_limit;    // the backlog at which the back-end refuses; 0: no limit
     uint64_t bursts;
     int64_t traced_late_ns; // lateness of the sample in the middle of the trace
     double callback_ns;
@@ -125,7 +125,7 @@ struct VariantRecord {
     SharedArray<uint32_t> thread; // lateness of the control, ns
     SharedArray<BacklogSample> backlog;
     SharedArray<uint32_t> callbacks_a_gp;
-    SharedArray<uint32_t> batches; // for each call of turn() that ran callbacks: their number
+    SharedArray<uint32_t> batches; // the number of callbacks of each call of turn() that ran any
     SharedArray<InvocationSample> invocations;
     SharedArray<RoundSample> rounds;
     SharedArray<LateSample> late; // recorded late samples; empty if they were not requested

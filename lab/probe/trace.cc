@@ -65,7 +65,8 @@ void Trace::section(int64_t begin_ns, int64_t end_ns)
         sections_.push_back({TraceEvent::section, 0, begin_ns, end_ns});
 }
 
-// Both clocks are read at both ends of a round, so the rate need not be known.
+// Returns the batches of other threads, from their callbacks' stamps.  Readings of both clocks at both ends of the
+// round convert cycles to nanoseconds.
 std::vector<TraceEvent> Trace::helper_batches(const Clocks &end) const
 {
     std::vector<uint64_t> stamps;

@@ -47,7 +47,7 @@ class Trace
     Clocks begin_{};
 };
 
-// One for each process, like the callback meter.
+// The trace of the process.
 extern Trace round_trace;
 
 } // namespace lab

@@ -19,7 +19,7 @@ static int64_t overlap(int64_t begin_ns, int64_t end_ns, int64_t from_ns, int64_
     return begin_ns == 0 ? 0 : std::max<int64_t>(0, std::min(end_ns, to_ns) - std::max(begin_ns, from_ns));
 }
 
-// The number of expiries in [from, to] of a timer that first expired at `first`.
+// Returns the number of expiries in [from, to] of a timer that first expired at `first`.
 static int64_t expiries(int64_t first_ns, int64_t period_ns, int64_t from_ns, int64_t to_ns)
 {
     if (period_ns <= 0 || to_ns < first_ns)
@@ -29,8 +29,8 @@ static int64_t expiries(int64_t first_ns, int64_t period_ns, int64_t from_ns, in
     return until - before;
 }
 
-// Time inside an iteration in which the thread was neither on its CPU nor waiting for one: it waited for a lock or for
-// a page. An iteration calls nothing else that blocks.
+// Returns the time inside an iteration for which the thread neither ran nor waited for a CPU: it waited for a lock or a
+// page, since an iteration calls nothing else that blocks.
 static int64_t blocked_ns(const ThreadCounts &before, const ThreadCounts &after, const LoopPhases &phases)
 {
     const uint64_t switches = after.voluntary - before.voluntary;
@@ -86,8 +86,7 @@ void LateWitness::round_begins()
     may_sleep_ = false;
 }
 
-// Called for each due time, late or not, because the usual wake-up time is that of all samples that found the loop
-// asleep.
+// Records a sample if it is late, and the wake-up time of each sample that found the loop asleep, late or not.
 void LateWitness::sample(const ProbeSample &sample, int64_t due_ns, int64_t served_ns, const LoopTimers &timers)
 {
     if (!before_)

@@ -33,10 +33,10 @@ LateSample make_late_sample(const ThreadCounts &before, const ThreadCounts &afte
 class LateWitness
 {
   public:
-    // Created on the loop's thread.  Samples later than `late_from_ns` are recorded.
+    // Must be created by the loop's thread.  Samples later than `late_from_ns` are recorded.
     LateWitness(int64_t late_from_ns, VariantRecord &record);
 
-    // Called between two rounds: events there delay no sample.
+    // Called before each round, so that events between rounds are not attributed to samples.
     void round_begins();
     // Called in this order in every iteration.
     void sample(const ProbeSample &sample, int64_t due_ns, int64_t served_ns, const LoopTimers &timers);

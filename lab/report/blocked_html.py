@@ -30,7 +30,7 @@ def curves_of(data):
 
 def chart_iterations(data):
     """Each run as a point, their mean as a line; the RFC's means in a row above."""
-    chart = Chart(["the RFC of 2026", "this run"], Axis("iterations a second, of all readers", log=True,
+    chart = Chart(["the RFC of 2026", "this run"], Axis("iterations per second, of all readers", log=True,
                                                         unit="iterations/s"), Axis(""))
     for lists, rate in PUBLISHED.items():
         chart.points("the RFC of 2026", [(NAMES[lists], rate)], "mean", "red", symbol="line-ns-open", size=20)
@@ -44,7 +44,7 @@ def chart_iterations(data):
 def chart_holds(data):
     """A histogram of the hold times of the node's lock, as counts per second of measured time."""
     chart = Chart([""], Axis("the node's lock was held for this or up to twice as long, µs", log=True, unit="µs"),
-                  Axis("times a second", log=True))
+                  Axis("times per second", log=True))
     seconds = data["args"]["metered_ms"] / 1000
     for curve in curves_of(data):
         total = seconds * len(curve["iterations_per_s"])
@@ -109,10 +109,10 @@ def lists_table(data):
 
 def lock_table(data):
     return keyed_table([row for row in rows_of(data, "lists") if row["lists"] != "none"], [
-        ("lists", "lists"), ("lock_acquisitions_per_iteration", "acquisitions an iteration, no grace period"),
+        ("lists", "lists"), ("lock_acquisitions_per_iteration", "acquisitions per iteration, no grace period"),
         ("lock_acquisitions_per_iteration_with_gp", "with grace periods"),
         ("reader_lock_pct_without_gp", "readers' time, %, no grace period"), ("reader_lock_pct", "with grace periods"),
-        ("lock_hold_ns_per_iteration", "hold an iteration, ns"), ("lock_hold_us_mean", "hold, µs"),
+        ("lock_hold_ns_per_iteration", "hold per iteration, ns"), ("lock_hold_us_mean", "hold, µs"),
         ("lock_hold_us_max", "max"), ("reader_hold_us_mean", "readers' hold, µs"),
         ("reader_hold_us_max", "max"), ("reader_wait_us_mean", "readers' wait, µs"), ("reader_wait_us_max", "max"),
         ("unpreempted_hold_us_mean", "hold without preemption, µs"), ("promotions", "promotions")])
@@ -139,7 +139,7 @@ def conclusion(data):
     if not spin or not percpu:
         return "The tables below have what was measured."
     return (f"On this machine, with carriers that are preempted, per-CPU lists let readers make {figure_text(percpu)} "
-            f"iterations a second and the node's spinning list {figure_text(spin)}: "
+            f"iterations per second and the node's spinning list {figure_text(spin)}: "
             f"{100 * (percpu / spin - 1):+.0f} %.")
 
 
@@ -162,7 +162,7 @@ def page(data):
         + "".join(f"<dt><b>{NAMES[name]}</b> ({name})</dt><dd>{text}</dd>" for name, text in WHAT.items()
                   if name in used)
         + f"</dl><p class='note'>{machine_text(data)} The RFC's readers ran on virtual CPUs, which threads of the "
-        "host preempted; iterations a second compare within a run.</p>")
+        "host preempted; iterations per second compare within a run.</p>")
     return page_html.page_text("blocked", "Readers that are parked", [
         page_html.conclusion(data, conclusion(data)) + page_html.warning(noise(data)),
         section("How many iterations do readers make while carriers are preempted?", chart_iterations(data),

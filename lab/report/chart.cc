@@ -18,7 +18,7 @@ static const char *shade(double share)
     static constexpr std::array<const char *, 5> shades = {"·", "░", "▒", "▓", "█"};
     if (share <= 0)
         return " ";
-    // Black: a tenth of the samples or more.  Each further factor of ten is one step lighter.
+    // The darkest cell has a tenth of the samples or more; each factor of ten less is one step lighter.
     double step = 5 + std::floor(std::log10(share));
     return shades[static_cast<std::size_t>(std::clamp(step, 0.0, 4.0))];
 }

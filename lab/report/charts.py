@@ -14,7 +14,7 @@ try:
 except ImportError:
     graph_objects = None
 
-# Each colour is visible on the light and on the dark page.
+# Colours that are visible on the light and on the dark page.
 COLOURS = {"floor": "#999999", "red": "#d6455b", "blue": "#2f86d0", "green": "#219e8c", "orange": "#d98a1f",
            "violet": "#9266cf", "slate": "#6d8796", "brown": "#9c6b4a", "pink": "#d66fb0", "olive": "#8a9a2b",
            "teal": "#38b0c4", "navy": "#5c68c9"}

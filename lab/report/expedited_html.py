@@ -108,7 +108,7 @@ def chart_throughput(data):
     rows = rows_of(data, "throughput")
     readers = list(dict.fromkeys(row["readers"] for row in rows))
     chart = Chart([f"{count} busy readers" for count in readers],
-                  Axis("sections a second, of all readers", least=0, unit="sections/s"), Axis(""))
+                  Axis("sections per second, of all readers", least=0, unit="sections/s"), Axis(""))
     for count in readers:
         chart.bars(f"{count} busy readers", [
             (boosting(row["boost"]), row["sections_per_s"],
@@ -118,7 +118,7 @@ def chart_throughput(data):
 
 
 def chart_interrupts(data):
-    chart = Chart([""], Axis("interrupts a second", least=0, unit="interrupts/s"), Axis(""))
+    chart = Chart([""], Axis("interrupts per second", least=0, unit="interrupts/s"), Axis(""))
     chart.bars("", [(row["variant"], row["interrupts_per_s"],
                      f"{figure_text(row['interrupts_per_s'])} ± {figure_text(row['spread_pct'])} %", "slate")
                     for row in rows_of(data, "interrupts")])

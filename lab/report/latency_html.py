@@ -19,14 +19,14 @@ SYMBOLS = {"krcud-always": "diamond", "krcud-0": "square", "throttle-16": "diamo
 WORKLOADS = {
     "dcache": "a recorded dbench stream and lookups in the machine's own directory tree",
     "route": "packets to random destinations over real prefixes",
-    "both": "each event is half of the one, half of the other",
-    "flood": "denial of service, 30,000 callbacks a grace period",
+    "both": "half of each event is dcache work, half is route work",
+    "flood": "denial of service, 30,000 callbacks per grace period",
 }
 # The paper of UseLinux 2004, in microseconds: stock, krcud and direct together, and the goal.
 PUBLISHED = [(711, "2004: stock 711 µs"), (413, "2004: cures 413 µs"), (250, "2004: goal 250 µs")]
 FLOOD = 30000
-WORST_MS = 50  # in the timelines the worst sample is due then
-LATE_MS = 0.05  # in the timelines a deadline that is less late is not drawn
+WORST_MS = 50  # time in the timelines at which the worst sample is due
+LATE_MS = 0.05  # smallest lateness of a deadline that the timelines show
 
 
 def colour(policy):
@@ -260,8 +260,8 @@ def table1_table(data):
 def interrupting_table(data):
     texts, keys = ("reader", "updater", "thread"), ("walks", "deleted", "callbacks_direct", "direct_refused",
                                                     "reclaimed_under_reader", "never_reclaimed")
-    return table(["the walk is in", "the signal calls", "thread", "walks", "deleted", "at once", "queued instead",
-                  "reclaimed under the walk", "never reclaimed"],
+    return table(["the walk is in", "the signal calls", "thread", "walks", "deleted", "run immediately", "queued",
+                  "reclaimed during the walk", "never reclaimed"],
                  [[row[key] for key in texts] + [figure_text(row[key]) for key in keys]
                   for row in data.get("interrupting_updater", [])], 3)
 
@@ -293,7 +293,7 @@ def document_table(data):
     rows = [
         ["callbacks after one grace period, under load", "1,660 to 1,800",
          f"{figure_text(largest(load, 'callbacks_per_gp_max'))} at most"],
-        ["callbacks a microsecond", "about 4", figure_text(rate)],
+        ["callbacks per microsecond", "about 4", figure_text(rate)],
         ["delay by stock RCU, under load", "711 to 800 µs, all causes",
          f"{figure_text(largest(load, 'overrun_us_max'))} µs by callbacks alone"],
         ["callbacks after one grace period, denial of service", "over 30,000",
@@ -317,7 +317,7 @@ def burst_table(data):
         rows.append([f"{row['burst']:,}", figure_text(row["batch_max"]), figure_text(row["callback_ns"]),
                      figure_text(predicted), figure_text(row["overrun_cpu_us_full"]),
                      figure_text(row["overrun_us_max"])])
-    titles = ["callbacks a grace period", "largest batch", "ns each", "product, µs", "overrun, µs of CPU time (p95)",
+    titles = ["callbacks per grace period", "largest batch", "ns each", "product, µs", "overrun, µs of CPU time (p95)",
               "largest on the wall, µs"]
     return table(titles, rows) if rows else ""
 

@@ -68,7 +68,7 @@ def sums(data, environment):
 
 def chart_cost(data):
     names = environments_of(data)
-    chart = Chart([ENVIRONMENTS[name] for name in names], Axis("CPU time a packet, ns", least=0, unit="ns"), Axis(""))
+    chart = Chart([ENVIRONMENTS[name] for name in names], Axis("CPU time per packet, ns", least=0, unit="ns"), Axis(""))
     for name in names:
         rows = engine_rows(data, name)
         for key, kind, hue in WORK:
@@ -96,7 +96,7 @@ def chart_gains(data):
                   Axis("saved against base, %; below 0: costs more", unit="%"), Axis(""))
     for name in names:
         rows = [row for row in engine_rows(data, name) if row["engine"] != "base"]
-        chart.points(ENVIRONMENTS[name], [(row["label"], row["net_gain_pct"]) for row in rows], "CPU time a packet",
+        chart.points(ENVIRONMENTS[name], [(row["label"], row["net_gain_pct"]) for row in rows], "CPU time per packet",
                      "blue")
         chart.points(ENVIRONMENTS[name], [(row["label"], row["document_gain_pct"]) for row in rows],
                      "look-up and RCU work, as 2002 counts", "orange", symbol="diamond")
@@ -171,7 +171,7 @@ def function_table(data, environment):
 
 
 def figures_table(data):
-    keys = [("threads", "threads"), ("packets_per_s", "packets/s"), ("cpu_ns_per_packet", "CPU ns a packet"),
+    keys = [("threads", "threads"), ("packets_per_s", "packets/s"), ("cpu_ns_per_packet", "CPU ns per packet"),
             ("cpu_spread_pct", "± %"), ("lookup_ns", "look-up"), ("update_ns", "update"), ("rcu_ns", "RCU"),
             ("traffic_ns", "traffic"), ("other_ns", "other"), ("schedule_ns", "of it schedule"),
             ("document_ns", "look-up + RCU as 2002"), ("document_spread_pct", "± %"), ("net_gain_pct", "gain %"),
@@ -186,7 +186,7 @@ def callbacks_table(data):
     keys = [("gp_latency_us_p50", "p50, µs"), ("gp_latency_us_p99", "p99, µs"), ("callbacks_per_s", "callbacks/s"),
             ("grace_periods_per_s", "grace periods/s"), ("backlog_max", "backlog, largest"), ("over_qmax", "over qmax"),
             ("call_rcu_ns", "call_rcu(), ns"), ("call_rcu_spread_pct", "± %"), ("call_rcu_samples", "samples"),
-            ("rcu_threads_ns", "RCU threads, ns a packet"), ("switches_per_s", "switches/s")]
+            ("rcu_threads_ns", "RCU threads, ns per packet"), ("switches_per_s", "switches/s")]
     return table(["updates", "engine", *(title for _, title in keys)],
                  [[name, row["label"], *(figure_text(row[key]) for key, _ in keys)]
                   for name in environments_of(data) for row in engine_rows(data, name) if row["backlog_max"]], 2)

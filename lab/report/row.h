@@ -40,7 +40,7 @@ class Fields
         const char *key; // nullptr: shown in tables only
         Column column;
         Kind kind;
-        std::ptrdiff_t at; // the distance from the begin of the row
+        std::ptrdiff_t at; // offset in the row
         template <class T> const T &in(const Fields &row) const
         {
             return *reinterpret_cast<const T *>(reinterpret_cast<const char *>(&row) + at);

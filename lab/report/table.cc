@@ -72,7 +72,7 @@ static std::vector<std::string> wrapped(const std::string &text, std::size_t wid
     return lines;
 }
 
-// A column that has no room beside the first one is as wide as that room.
+// Returns the columns' widths.  A column that does not fit beside the first column gets the width that remains there.
 std::vector<std::size_t> Table::widths(std::size_t room) const
 {
     std::vector<std::size_t> widths;
@@ -118,7 +118,7 @@ std::string Table::part(const std::vector<std::size_t> &shown, const std::vector
     return result;
 }
 
-// If the table is wider than `room`, its columns continue below, each part with the first column repeated.
+// A table wider than `room` is divided into parts below each other, each of which repeats the first column.
 std::string Table::text(std::size_t room) const
 {
     const std::vector<std::size_t> all = widths(room);

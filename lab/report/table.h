@@ -9,8 +9,8 @@
 namespace lab
 {
 
-// Returns the width that was set, or else that of the terminal to which the command's output, errors or input go, so
-// that a table in a pager fits; 0: no terminal, no limit.
+// Returns the width that was set, or else the width of the terminal of standard output, error or input, so that a table
+// in a pager fits; 0: no terminal, no limit.
 std::size_t table_width();
 void choose_table_width(std::size_t width);
 

@@ -40,7 +40,7 @@ inline bool any_failed(const std::vector<Verdict> &verdicts)
 }
 
 std::string verdict_text(const std::vector<Verdict> &verdicts);
-// Returns the same with a heading, which contains a note if times were not judged.
+// Returns all verdicts below a heading, which contains a note if times were not judged.
 std::string judgement_text(const std::vector<Verdict> &verdicts, bool times_judged);
 const char *outcome_name(Outcome outcome);
 

@@ -26,7 +26,7 @@ struct TopOptions {
     std::string sort = "PID";
 };
 
-// Prints what could not be read of the named processes on standard error.  Returns true if there was any.
+// Prints the problems of the named processes on standard error.  Returns true if there is a problem.
 bool complain_of(const std::vector<top::View> &views)
 {
     bool any = false;

@@ -57,7 +57,7 @@ struct DomainRow : Fields {
     Whole threads_slept{*this, "threads_slept"}, threads_woken{*this, "threads_woken"};
     Whole slow_locks{*this, "slow_locks"};
     Whole inside{*this, "inside", {0, "in"}};
-    Whole in_the_way{*this, "in_the_way", {0, "in the way"}};
+    Whole holdouts{*this, "holdouts", {0, "holdouts"}};
     Whole parked{*this, "parked", {0, "parked"}};
     Whole boosts{*this, "boosts", {0, "boosts"}}, boost_refused{*this, "boost_refused"};
     Whole boost_ns{*this, "boost_ns"}, boost_ns_max{*this, "boost_ns_max"}, boost_given_up{*this, "boost_given_up"};
@@ -112,7 +112,7 @@ struct ThreadRow : Fields {
     Flag registered{*this, "registered"}, online{*this, "online"}, deadline{*this, "deadline"},
         boosted{*this, "boosted"};
     Whole nesting{*this, "nesting"};
-    Number inside_ms{*this, "inside_ms"}; // if the program was built with RTRCU_DEBUG
+    Number inside_ms{*this, "inside_ms"}; // set only if the program was built with RTRCU_DEBUG
     Flag waited_for{*this, "waited_for"}, waited_for_expedited{*this, "waited_for_expedited"};
     Whole pending{*this, "callbacks_pending"};
     Flag ready{*this, "ready"};
@@ -197,7 +197,7 @@ DomainRow row_of(const View &view)
     row.full_fences = now.counter("registry.fence_mode") % 2;
     row.slow_locks = now.slow_calls;
     row.inside = now.inside();
-    row.in_the_way = now.waited_for();
+    row.holdouts = now.waited_for();
     row.parked = now.tasks.size();
     row.limits = view.limits();
     return row;
@@ -402,7 +402,7 @@ void threads(Metrics &metrics)
     metrics.gauge("threads_peak", "Most threads registered at a time.", &DomainRow::threads_peak);
     metrics.gauge("threads_deadline", "Deadline threads.", &DomainRow::threads_deadline);
     metrics.gauge("threads_inside", "Threads inside a section.", &DomainRow::inside);
-    metrics.gauge("threads_waited_for", "Threads that a grace period waits for.", &DomainRow::in_the_way);
+    metrics.gauge("threads_waited_for", "Threads that a grace period waits for.", &DomainRow::holdouts);
     metrics.counter("threads_slept_total", "Times that scans began to skip an idle thread.", &DomainRow::threads_slept);
     metrics.counter("threads_woken_total", "Times one woke.", &DomainRow::threads_woken);
     metrics.counter("slow_locks_total", "Calls of readers that took the slow path.", &DomainRow::slow_locks);

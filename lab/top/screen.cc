@@ -156,7 +156,7 @@ class Screen
             head += fmt::format("  by {}{}", list_columns()[sort_].heading, reverse_ ? ", largest first" : "");
         put(0, head, A_BOLD);
         if (paused_)
-            put(1, "paused: p goes on", A_BOLD);
+            put(1, "paused: press p to continue", A_BOLD);
     }
 
     void draw_list()

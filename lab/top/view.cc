@@ -42,8 +42,8 @@ double View::gp_quantile_ns(inspect::Kind kind, double quantile) const
 {
     const auto &all = now.gp[kind].histogram;
     const double value = inspect::quantile_ns(before ? inspect::since(before->gp[kind].histogram, all) : all, quantile);
-    return std::min(value, static_cast<double>(now.gp[kind].longest_ns)); // the limit of a bucket is above its largest
-                                                                          // value
+    // A bucket's upper limit may exceed the largest value in it.
+    return std::min(value, static_cast<double>(now.gp[kind].longest_ns));
 }
 
 int64_t View::gp_age_ns(inspect::Kind kind) const
@@ -127,10 +127,10 @@ const std::vector<ListColumn> &list_columns()
     static const std::vector<ListColumn> columns = {
         {"PID", "process", 7, false, [](const View &v) { return std::to_string(v.pid); },
          [](const View &v) { return double(v.pid); }},
-        {"PROCESS", "its name", 15, true, [](const View &v) { return v.process; }, nullptr},
-        {"DOMAIN", "readers that belong together", 8, true,
-         [](const View &v) { return v.is_private ? "private" : v.now.name; }, nullptr},
-        {"GP/S", "grace periods a second", 8, false, [](const View &v) { return rate_text(v.gp_per_s(normal)); },
+        {"PROCESS", "name of the process", 15, true, [](const View &v) { return v.process; }, nullptr},
+        {"DOMAIN", "name of the domain", 8, true, [](const View &v) { return v.is_private ? "private" : v.now.name; },
+         nullptr},
+        {"GP/S", "grace periods per second", 8, false, [](const View &v) { return rate_text(v.gp_per_s(normal)); },
          [](const View &v) { return v.gp_per_s(normal).value_or(0); }},
         {"P99", "of their length", 8, false, [](const View &v) { return duration(v.gp_quantile_ns(normal, 0.99)); },
          [](const View &v) { return v.gp_quantile_ns(normal, 0.99); }},
@@ -151,7 +151,7 @@ const std::vector<ListColumn> &list_columns()
          [](const View &v) { return double(v.now.gp[normal].longest_ns); }},
         {"EXP/S", "expedited ones", 7, false, [](const View &v) { return rate_text(v.gp_per_s(expedited)); },
          [](const View &v) { return v.gp_per_s(expedited).value_or(0); }},
-        {"CB/S", "callbacks a second", 9, false, [](const View &v) { return rate_text(v.callbacks_per_s()); },
+        {"CB/S", "callbacks per second", 9, false, [](const View &v) { return rate_text(v.callbacks_per_s()); },
          [](const View &v) { return v.callbacks_per_s().value_or(0); }},
         {"READY", "threads with ready callbacks", 5, false, [](const View &v) { return count_text(v.now.ready()); },
          [](const View &v) { return double(v.now.ready()); }},
@@ -259,7 +259,7 @@ std::string state_text(const View &view, const Thread &thread)
     std::string text;
     auto add = [&](const std::string &part) { text += (text.empty() ? "" : ", ") + part; };
     if (!thread.is_registered)
-        return thread.id == 0 ? "of threads without a record" : "has gone";
+        return thread.id == 0 ? "of threads without a record" : "exited";
     if (thread.nesting != 0)
         add(thread.nesting == 1 ? "inside" : fmt::format("inside, nesting {}", thread.nesting));
     if (view.now.inside_ns(thread) != 0)
@@ -268,7 +268,7 @@ std::string state_text(const View &view, const Thread &thread)
         add("online");
     for (inspect::Kind kind : {normal, expedited})
         if (thread.is_waited_for[kind])
-            add(fmt::format("{} waited for since {}", kind == expedited ? "expedited:" : "is",
+            add(fmt::format("{}holdout for {}", kind == expedited ? "expedited " : "",
                             duration(static_cast<double>(view.gp_age_ns(kind)))));
     if (thread.is_boosted)
         add("boosted");
@@ -342,8 +342,8 @@ std::vector<std::string> depth_lines(const View &view, std::size_t width)
     for (const Task &task : now.tasks)
         lines.push_back(fmt::format("{:>8} {} parked inside a section{}", "task",
                                     task.name.empty() ? "(no name)" : task.name,
-                                    task.is_waited_for[normal]      ? ", is waited for"
-                                    : task.is_waited_for[expedited] ? ", an expedited grace period waits for it"
+                                    task.is_waited_for[normal]      ? ", holdout"
+                                    : task.is_waited_for[expedited] ? ", expedited holdout"
                                                                     : ""));
     for (std::string &line : lines)
         line = cut(line, width);

@@ -25,7 +25,7 @@ struct View {
     // Events per second of a counter that has grown from `then` to `later`.
     std::optional<double> rate(uint64_t then, uint64_t later) const;
     std::optional<double> gp_per_s(inspect::Kind kind) const, callbacks_per_s() const;
-    // A quantile of the grace periods that ended between the two views, or of all if there is one view.
+    // A quantile of the grace periods that ended between the two views; of all if none did, or if there is one view.
     double gp_quantile_ns(inspect::Kind kind, double quantile) const;
     // Returns the age of the grace period under way; 0: there is none.
     int64_t gp_age_ns(inspect::Kind kind) const;

@@ -78,22 +78,22 @@ Target look_at_core(const std::string &file)
         if (const auto block = inspect::Block::read(memory, copy))
             target.process.copies.push_back({copy, block->library, inspect::look(memory, *block)});
     if (target.process.copies.empty())
-        throw inspect::Refused(ENOENT, file + " is of a program that does not run the library, or the files that it had"
-                                              " mapped are not here");
+        throw inspect::Refused(ENOENT, file + " has no copy of the library: its program does not run the library, or"
+                                              " files that the program had mapped do not exist here");
     return target;
 }
 
-// Returns the kernel function in which a thread waits: "asleep in futex_wait_queue".
+// Returns a thread's state, and the kernel function in which it sleeps: "asleep in futex_wait_queue".
 std::string waits_in(int pid, int thread)
 {
     const std::string folder = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread);
     const std::string stat = inspect::text_of_file(folder + "/stat"), where = inspect::text_of_file(folder + "/wchan");
-    const std::size_t behind = stat.rfind(')');
-    const char state = behind != std::string::npos && behind + 2 < stat.size() ? stat[behind + 2] : '?';
+    const std::size_t name_end = stat.rfind(')');
+    const char state = name_end != std::string::npos && name_end + 2 < stat.size() ? stat[name_end + 2] : '?';
     const std::string in = where.empty() || where == "0" ? "" : " in " + where;
     switch (state) {
     case 'R':
-        return "runs, or would like to";
+        return "running, or ready to run";
     case 'S':
         return "asleep" + in;
     case 'D':
@@ -162,22 +162,22 @@ class Report
             fmt::print("  the longest callback ran for {}: {}\n", top::duration(static_cast<double>(domain.longest_ns)),
                        stacks().name(domain.longest_function));
         if (const auto section = domain.longest_section())
-            fmt::print("  the longest section took {} so far, and began at {}\n",
+            fmt::print("  the longest section has taken {}, and began at {}\n",
                        top::duration(static_cast<double>(section->ns)), stacks().name(section->began_at));
         for (const Thread &thread : domain.threads)
-            if (is_in_the_way(thread) || (options_.all && thread.is_registered && thread.is_inside()))
+            if (is_holdout(thread) || (options_.all && thread.is_registered && thread.is_inside()))
                 say_thread(domain, thread);
         for (const Task &task : domain.tasks)
-            if (is_in_the_way(task) || options_.all)
+            if (is_holdout(task) || options_.all)
                 say_task(domain, task);
         if (domain.gp[normal].anonymous || domain.gp[expedited].anonymous)
-            fmt::print("  in the way: {} readers without a record\n", domain.counter("registry.anonymous"));
+            fmt::print("  holdout: {} readers without a record\n", domain.counter("registry.anonymous"));
         if (domain.sections != 0)
-            fmt::print("  {} sections are open, of threads that are not known\n", domain.sections);
+            fmt::print("  {} sections are open; their threads are not recorded\n", domain.sections);
         say_invokers(domain);
     }
 
-    template <class Reader> static bool is_in_the_way(const Reader &reader)
+    template <class Reader> static bool is_holdout(const Reader &reader)
     {
         return reader.is_waited_for[normal] || reader.is_waited_for[expedited];
     }
@@ -201,11 +201,11 @@ class Report
         row.thread = static_cast<uint64_t>(thread.id);
         row.nesting = thread.nesting;
         const Kind kind = thread.is_waited_for[normal] ? normal : expedited;
-        fmt::print("  {}: thread {} \"{}\", {}{}{}\n", is_in_the_way(thread) ? "in the way" : "inside", thread.id,
+        fmt::print("  {}: thread {} \"{}\", {}{}{}\n", is_holdout(thread) ? "holdout" : "inside", thread.id,
                    thread.name,
                    thread.is_quiescent_state ? "online, has not called rcu_quiescent_state()"
                                              : fmt::format("inside a section, nesting {}", thread.nesting),
-                   is_in_the_way(thread) ? age(domain, kind) + (target_.is_core ? "" : " or longer") : "",
+                   is_holdout(thread) ? age(domain, kind) + (target_.is_core ? "" : " or longer") : "",
                    thread.is_boosted ? ", is boosted" : "");
         if (!target_.is_core) {
             row.waits_in = waits_in(target_.process.pid, thread.id);
@@ -226,8 +226,8 @@ class Report
     {
         WhoRow row;
         const Kind kind = task.is_waited_for[normal] ? normal : expedited;
-        fmt::print("  {}: task \"{}\", parked inside a section{}\n", is_in_the_way(task) ? "in the way" : "parked",
-                   task.name, is_in_the_way(task) && !target_.is_core ? age(domain, kind) + " or longer" : "");
+        fmt::print("  {}: task \"{}\", parked inside a section{}\n", is_holdout(task) ? "holdout" : "parked", task.name,
+                   is_holdout(task) && !target_.is_core ? age(domain, kind) + " or longer" : "");
         note(domain, "task", task.name, task.is_waited_for.data(), row);
     }
 
@@ -235,8 +235,8 @@ class Report
     {
         for (const Thread &thread : domain.threads)
             if (thread.invoker != 0 && thread.pending() != 0)
-                fmt::print("  thread {} calls {} callbacks of thread {}, now or last {}\n", thread.invoker,
-                           thread.pending(), thread.id, stacks().name(thread.function));
+                fmt::print("  thread {} invokes {} pending callbacks of thread {}; current or last callback: {}\n",
+                           thread.invoker, thread.pending(), thread.id, stacks().name(thread.function));
     }
 
     who::Stacks &stacks()
@@ -252,7 +252,7 @@ class Report
     std::vector<WhoRow> rows_;
 };
 
-// Adds names to a log.  Exit code 1: an address has no name.
+// Copies a log with names added to its addresses.  Returns exit_check_failed if an address has no name.
 int run_messages(const WhoOptions &options)
 {
     std::ifstream file;
@@ -261,15 +261,15 @@ int run_messages(const WhoOptions &options)
         file.peek(); // a folder can be opened, but not read
         if (file.bad() || !file.is_open())
             return complain(exit_usage,
-                            fmt::format("who: {} cannot be read ({}); name a file that has the program's standard "
-                                        "error, or - for standard input",
+                            fmt::format("who: {} cannot be read ({}); name a file with the program's standard error "
+                                        "output, or - for standard input",
                                         options.messages, std::strerror(errno)));
     }
     if (!options.program.empty()) {
         const std::string problem = who::CodeFile(options.program).problem();
         if (!problem.empty())
             return complain(exit_usage,
-                            fmt::format("who: {} cannot be read as a program ({}); name the file that was running",
+                            fmt::format("who: {} cannot be read as a program ({}); name the program's executable file",
                                         options.program, problem));
     }
     const who::NamedMessages done =
@@ -286,7 +286,7 @@ int run(const WhoOptions &options)
     if (!options.messages.empty())
         return run_messages(options);
     if (options.target.empty())
-        return complain(exit_usage, "who: name a process by its number, a core file, or a log with --messages");
+        return complain(exit_usage, "who: pass the number of a process, a core file, or --messages with a log");
     Target target =
         is_number(options.target) ? look_at_process(std::stoi(options.target)) : look_at_core(options.target);
     need_writable(options.json);
@@ -314,7 +314,7 @@ Registration add_who(CLI::App &application)
     command->add_option("--json", options->json, "write the readers to FILE as JSON too");
     CLI::Option *messages =
         command->add_option("--messages", options->messages,
-                            "copy a log of messages, - is standard input, with function, file and line of addresses");
+                            "copy a log (- is standard input) and add function, file and line to its addresses");
     for (CLI::Option *other :
          {target, command->get_option("--all"), command->get_option("--no-stacks"), command->get_option("--json")})
         messages->excludes(other);

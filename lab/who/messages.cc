@@ -88,7 +88,7 @@ class Names
     }
 
   private:
-    // In a message that names a function, the program appears under the name by which it was started.
+    // Returns true if `name` is "the program", or has the same last component as the file given by --program.
     bool is_the_program(const std::string &name) const
     {
         const std::size_t bare = program_.rfind('/') + 1;
@@ -104,9 +104,9 @@ class Names
         if (file->problem().empty())
             return file.get();
         if (name == the_program && path.empty())
-            done_.problems.emplace_back("addresses of the program itself: name its file with --program");
+            done_.problems.emplace_back("addresses in the program itself: name its file with --program");
         else if (name.empty())
-            done_.problems.emplace_back("addresses of no file: code that was made while the program ran");
+            done_.problems.emplace_back("addresses in no file: code that was generated while the program ran");
         else
             done_.problems.push_back(fmt::format(
                 "addresses of {}: {}; copy the file that the program had loaded to this place", path, file->problem()));

@@ -14,8 +14,8 @@ struct NamedMessages {
     std::vector<std::string> problems;  // advice for each file whose addresses have no names
 };
 
-// Copies the lines of @log to @out.  Function, file and line are added to a line of the library that has a code
-// address.  @program: the file that messages call "the program"; "": unknown.
+// Copies @log to @out, and adds function, file and line to each of the library's lines that has a code address.
+// @program: the file that messages call "the program"; "": unknown.
 NamedMessages name_messages(std::istream &log, std::ostream &out, const std::string &program);
 
 } // namespace lab::who

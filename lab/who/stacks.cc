@@ -47,7 +47,7 @@ struct Parts {
     }
     Dwfl *dwfl;
     Elf *elf = nullptr;
-    Dwfl_Module *module = nullptr; // the file whose code it names; -1: none
+    Dwfl_Module *module = nullptr; // the module of the file given to CodeFile
     int file = -1;
     std::string problem;
 };
@@ -134,7 +134,7 @@ std::vector<std::string> Stacks::of(int thread)
     return lines;
 }
 
-// Opens the file without blocking: a name in a log may be that of a FIFO.
+// Opens regular files only: a log may name a FIFO, whose open() would block.
 CodeFile::CodeFile(const std::string &file) : parts_(std::make_unique<Parts>(&of_file))
 {
     struct stat status {

@@ -19,7 +19,7 @@ DbenchDriver::DbenchDriver(Dcache &dcache, const Loadfile &loadfile, Section sec
     }
 }
 
-// Only operations that change names determine the client's state.
+// Brings a client to its place in the stream by executing only operations that change names.
 void DbenchDriver::fast_forward(unsigned client, std::size_t operations)
 {
     for (std::size_t i = 0; i < operations; i++) {

@@ -22,7 +22,7 @@ class DbenchDriver
 
     // Executes the next operation of a random client.  Returns true if it succeeded.
     bool step();
-    // Executes one operation of the stream for a given client.
+    // Executes an operation of the stream for `client`.  Returns true if it succeeded.
     bool apply(unsigned client, const FileOperation &operation);
 
   private:

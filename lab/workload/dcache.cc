@@ -105,7 +105,7 @@ Dentry *Dcache::parent_of(const Dentry *from, std::string_view path, std::string
     std::size_t slash = path.rfind('/');
     last = slash == std::string_view::npos ? path : path.substr(slash + 1);
     const Dentry *parent = slash == std::string_view::npos ? from : walk(from, path.substr(0, slash));
-    // The updater owns all entries; they are const for readers only.
+    // The cast is allowed: only the updater calls this, and entries are const for readers only.
     return parent != nullptr && parent->directory && !last.empty() ? const_cast<Dentry *>(parent) : nullptr;
 }
 
@@ -123,7 +123,7 @@ void Dcache::publish(Dentry *entry, Dentry *parent)
     size_++;
 }
 
-// Readers that are at the entry continue through its `next`, which does not change until the entry is reclaimed.
+// Unlinks an entry.  Its `next` does not change until it is reclaimed, so readers that have reached it can continue.
 void Dcache::unlink(Dentry *entry)
 {
     Dentry **slot = bucket(entry->parent_id, entry->hash);

@@ -37,7 +37,7 @@ struct Dentry {
 class Dcache
 {
   public:
-    // `expected`: the number of entries; the table's size is chosen once from it.
+    // `expected`: the number of entries, which determines the size of the hash table for good.
     Dcache(std::size_t expected, Reclaimer &reclaimer);
     ~Dcache(); // frees all linked entries; no thread may read or wait any more
     Dcache(const Dcache &) = delete;
@@ -55,8 +55,8 @@ class Dcache
     // ---- Called by readers inside a section, and by the updater.  Paths are components separated by '/'; "" is `from`
     // itself.
     const Dentry *walk(const Dentry *from, std::string_view path) const;
-    // Reads every entry, or fewer if `stop` is set.  Returns the sum of the name lengths, so that the compiler removes
-    // nothing.
+    // Reads every entry, or fewer if `stop` is set.  Returns the sum of the name lengths, so that the compiler does not
+    // remove the reads.
     uint64_t dump(const std::atomic<bool> &stop) const;
 
     // ---- Called by the updater only.  Each returns false and changes nothing if a file system would refuse. The
@@ -64,7 +64,8 @@ class Dcache
     bool create(const Dentry *from, std::string_view path, bool directory);
     // Removes an entry.  A directory must be empty.
     bool remove(const Dentry *from, std::string_view path);
-    // Replaces the entry that has the new name, unless that is a directory with children or is inside the moved one.
+    // Moves an entry, and replaces an entry with the new name.  Fails if that entry is a directory with children, or if
+    // the new name is inside the moved directory.
     bool rename(const Dentry *from, std::string_view old_path, std::string_view new_path);
     // Removes an entry and everything below it.  Returns the number of entries removed.
     std::size_t remove_tree(const Dentry *from, std::string_view path);

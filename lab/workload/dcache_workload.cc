@@ -66,7 +66,7 @@ class DcacheWorkload : public Workload
 class FloodWorkload : public Workload
 {
   public:
-    // The most objects that may wait in a back-end without a limit of its own; they take some hundred megabytes.
+    // The largest backlog of a back-end that has no limit; it takes some hundred megabytes.
     static constexpr uint64_t bound = 2'000'000;
 
     FloodWorkload(const Peer &peer, const Inputs &inputs, bool push_back)

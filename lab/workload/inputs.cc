@@ -13,7 +13,7 @@ template <class Read, class Generate>
 static bool load(const std::string &named, const char *by_default, Read read, Generate generate,
                  std::vector<std::string> &notes, std::string &error)
 {
-    std::string reason = "asked for";
+    std::string reason = "requested";
     if (named != "generated") {
         if (read(named.empty() ? by_default : named))
             return true;

@@ -79,15 +79,15 @@ bool Parser::intern(const std::string &path, uint32_t &index)
     return true;
 }
 
-// NTCreateX PATH OPTIONS DISPOSITION HANDLE STATUS.  Dispositions: 1 open, 2 create, 3 open or create, 5 overwrite or
-// create.  Bit 0 of the options asks for a directory.
+// Parses NTCreateX PATH OPTIONS DISPOSITION HANDLE STATUS.  Dispositions: 1 open, 2 create, 3 open or create, 5
+// overwrite or create.  Bit 0 of the options means a directory.
 bool Parser::create(std::string_view arguments, uint32_t path, std::string &error)
 {
     std::string options(take_word(arguments)), disposition(take_word(arguments));
     take_word(arguments);
     std::string_view status = take_word(arguments);
     if (status.empty()) {
-        error = "NTCreateX wants a path, options, a disposition, a handle and a status";
+        error = "NTCreateX needs a path, options, a disposition, a handle and a status";
         return false;
     }
     bool makes = disposition == "0x2" || disposition == "0x3" || disposition == "0x5";
@@ -102,7 +102,7 @@ bool Parser::path_operation(std::string_view name, std::string_view arguments, s
     std::string text;
     uint32_t path = 0;
     if (!take_path(arguments, text)) {
-        error = fmt::format("{} wants a quoted path", name);
+        error = fmt::format("{} needs a quoted path", name);
         return false;
     }
     if (!intern(text, path)) {
@@ -114,7 +114,7 @@ bool Parser::path_operation(std::string_view name, std::string_view arguments, s
     if (name == "Rename") {
         uint32_t second = 0;
         if (!take_path(arguments, text) || !intern(text, second)) {
-            error = "Rename wants two quoted paths of one client";
+            error = "Rename needs two quoted paths of one client";
             return false;
         }
         loadfile_.operations.push_back({FileOp::rename, false, path, second});

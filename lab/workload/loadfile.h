@@ -40,7 +40,7 @@ bool parse_loadfile(std::string_view text, Loadfile &loadfile, std::string &erro
 // Read and parse a file.
 bool read_loadfile(const std::string &file_name, Loadfile &loadfile, std::string &error);
 
-// A small stream with the same mix, for machines without the recorded one; results that use it are marked.
+// Generates a small stream with the same mix of operations, for machines without the recorded stream.
 Loadfile generate_loadfile(uint64_t seed);
 
 } // namespace lab

@@ -26,7 +26,7 @@ class PrefixTable
     // Prefixes may nest, and may be in any order.
     explicit PrefixTable(std::vector<Prefix> prefixes = {});
 
-    // The longest prefix that contains the address, or nullptr.
+    // Returns the longest prefix that contains the address, or nullptr.
     const Prefix *find(uint32_t address) const;
     const std::vector<Prefix> &prefixes() const
     {
@@ -46,7 +46,7 @@ void append_range(uint32_t first, uint32_t last, uint16_t next_hop, std::vector<
 bool parse_geoip(std::string_view text, std::vector<Prefix> &prefixes, std::string &error);
 bool read_geoip(const std::string &file_name, std::vector<Prefix> &prefixes, std::string &error);
 
-// A substitute for machines without the file; results that use it are marked.
+// Generates prefixes, for machines without the file.
 std::vector<Prefix> generate_prefixes(std::size_t count, uint64_t seed);
 
 } // namespace lab

@@ -27,11 +27,10 @@ class Reclaimer
         }
         if (!push_back_)
             peer_->retire(head, reclaim);
-        // One thread writes, the one that updates; others may read an old value, which does no harm.
+        // Only the updater writes the count; other threads may read an old value.
         queued_.store(queued_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
-    // Returns true if the caller may unlink another object.  An object that the back-end refused is kept, and offered
-    // first in this call.
+    // Retires the object that the back-end refused last, if any.  Returns true if the caller may unlink another object.
     bool accepts()
     {
         if (refused_ == nullptr)

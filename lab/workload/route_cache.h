@@ -139,7 +139,7 @@ template <class Sync> class RouteCache
         return entry != nullptr;
     }
 
-    // Reads every entry.  `reader` is the Sync of the calling thread, which may differ from that of the packets.
+    // Reads every entry.  `reader` is the calling thread's Sync, which may differ from the Sync of the packets.
     template <class ReaderSync> uint64_t dump(const std::atomic<bool> &stop, ReaderSync &reader)
     {
         uint64_t sum = 0;
@@ -166,7 +166,8 @@ template <class Sync> class RouteCache
         return (destination * uint64_t{0x9e3779b97f4a7c15} >> 40) & (chains_.size() - 1);
     }
 
-    // Separate, so that a sampling profiler distinguishes it from the lookup.
+    // Adds an entry for the destination, and collects garbage if the cache is too large.  A function of its own, so
+    // that profiles distinguish it from the lookup.
     [[gnu::noinline]] int miss(std::size_t bucket, uint32_t destination, uint32_t now, RouteStatistics &statistics)
     {
         const Prefix *prefix = table_.find(destination);

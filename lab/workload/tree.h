@@ -21,7 +21,7 @@ struct Tree {
     std::string label; // "/usr", or "generated tree (seed 1)"
     bool synthetic = false;
     bool truncated = false;         // the walk ended at a limit on entries or time
-    std::vector<TreeEntry> entries; // parents come before their children; entry 0 is the root
+    std::vector<TreeEntry> entries; // parents precede their children; entry 0 is the root
     std::string names;
 
     std::string_view name(std::size_t index) const
@@ -33,8 +33,8 @@ struct Tree {
     uint32_t add(uint32_t parent, std::string_view name, bool directory);
 };
 
-// Walks `root` breadth first, up to a number of entries and a time.  Directories that may not be read are left out.  If
-// the root cannot be read, it fails with a message that says what to do.
+// Walks `root` breadth first, up to a number of entries and a time.  Directories that may not be read are left out.
+// Returns false and sets `error`, with advice, if the root cannot be read.
 bool read_tree(const std::string &root, std::size_t max_entries, int64_t max_ns, Tree &tree, std::string &error);
 
 Tree generate_tree(std::size_t entries, uint64_t seed);

@@ -23,7 +23,7 @@ class Workload
     virtual ~Workload() = default;
     // Executes `operations` operations.  Called by the loop's thread only; it enters its own sections.
     virtual void serve(unsigned operations) = 0;
-    // Reads the whole structure while the caller is inside a section.  Used by the experiment's long reader.
+    // Reads the whole structure; called by the experiment's long reader inside a section.
     virtual uint64_t dump(const std::atomic<bool> &stop) = 0;
     // Flood: this many names may be removed before serve() switches to lookups; 0 at first.  Called by the reader that
     // collects a burst, if there is one.
@@ -72,7 +72,7 @@ RouteParameters route_parameters(bool raised_threshold);
 
 // 32 clients replay the recorded stream; after every three operations a path of the machine's own tree is looked up.
 std::unique_ptr<Workload> make_dcache_workload(const Peer &peer, const Inputs &inputs, uint64_t seed);
-// Packets to random destinations through a route cache; the destination changes after every 5.
+// Packets to random destinations through a route cache; the destination changes after every 5 packets.
 std::unique_ptr<Workload> make_route_workload(const Peer &peer, const Inputs &inputs, const RouteParameters &parameters,
                                               uint64_t seed);
 // The operations of both workloads, half of each event for each.

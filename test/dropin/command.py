@@ -50,19 +50,19 @@ def main():
     expect("a program runs", [program], 0, "rtrcu: runs ", "LD_LIBRARY_PATH=")
     expect("its counters are printed", ["--counters", program], 0, "urcu-memb: ", " grace periods")
     expect("its arguments and its status are its own", [program, "1"], -6, "not so: ")
-    expect("nothing is named", [], 2, "name a program")
-    expect("what does not exist", ["/nowhere/program"], 2, "no such program")
+    expect("nothing is named", [], 2, "the program to run is missing")
+    expect("what does not exist", ["/nowhere/program"], 2, "the program does not exist")
     expect("a program without liburcu", ["true"], 2, "needs none of liburcu's")
     expect("a host of plugins is refused", HOST, 2, "needs none of liburcu's", "--anyway")
     expect("a host of plugins runs if it is asked for", ["--anyway", *HOST], 0, "rtrcu: runs ",
-           "it may not run on these")
+           "may not use the drop-in")
     expect("a program whose DT_RPATH names liburcu's folder", [fixed], 2, "the loader would take ",
            "liburcu-memb.so.8 for liburcu-memb.so.8: a DT_RPATH")
     expect("a program that does not exist is not run either way", ["--anyway", "/nowhere/program"], 2,
-           "no such program")
+           "the program does not exist")
     for other in sys.argv[4:]:
         expect("a program of another flavour", [other], 2,
-               "it needs liburcu-signal, which this library does not replace")
+               "it needs liburcu-signal, which no drop-in library replaces")
     with tempfile.TemporaryDirectory() as folder:
         ran = pathlib.Path(folder, "ran")
         script = pathlib.Path(folder, "it's a script")

@@ -58,9 +58,9 @@ def check_json(rtrcu, subject):
     def waits():
         rows = rows_of(rtrcu, subject.pid)
         domain = next(row for row in rows if row["row"] == "domain")
-        return rows if domain["in_the_way"] == 2 and domain["callbacks_backlog"] == 7 else None
+        return rows if domain["holdouts"] == 2 and domain["callbacks_backlog"] == 7 else None
 
-    rows = until(waits, "two readers are in the way")
+    rows = until(waits, "two holdouts")
     threads = {row["name"]: row for row in rows if row["row"] == "thread"}
     tasks = {row["name"]: row for row in rows if row["row"] == "task"}
     domain = rows[0]
@@ -175,7 +175,7 @@ def check_counters(root, rtrcu, path):
         lambda: re.search(r".*its section began .* ago at .*", run(rtrcu, "who", str(stuck.pid)), re.S),
         "a section began some time ago",
     ).group()
-    for pattern in (r"began .* ago at read_for_long", r"the longest section took .*, and began at read_for_long"):
+    for pattern in (r"began .* ago at read_for_long", r"the longest section has taken .*, and began at read_for_long"):
         expect(re.search(pattern, text), f"who: /{pattern}/", text)
     stuck.end()
     subject = Subject(path, "counters", environment=limits)
@@ -194,9 +194,9 @@ def check_counters(root, rtrcu, path):
 def check_who(rtrcu, subject):
     text = run(rtrcu, "who", str(subject.pid))
     for pattern in (
-        rf'in the way: thread {subject.threads["a-reader"]} "a-reader", inside a section, nesting 2 for ',
-        rf'in the way: thread {subject.threads["a-loop"]} "a-loop", online',
-        r'in the way: task "first-task", parked',
+        rf'holdout: thread {subject.threads["a-reader"]} "a-reader", inside a section, nesting 2 for ',
+        rf'holdout: thread {subject.threads["a-loop"]} "a-loop", online',
+        r'holdout: task "first-task", parked',
         r"7 callbacks are pending, the oldest for ",
         r"\bread_for_long\+",
         r"\bstay_online\+",
@@ -208,7 +208,7 @@ def check_who(rtrcu, subject):
         core = os.path.join(folder, "core")
         run("gdb", "-q", "-nx", "-batch", "-p", str(subject.pid), "-ex", f"gcore {core}")
         text = run(rtrcu, "who", core)
-    for pattern in (rf"in the way: thread {subject.threads['a-reader']} ", r'task "second-task"', r"\bread_for_long\+"):
+    for pattern in (rf"holdout: thread {subject.threads['a-reader']} ", r'task "second-task"', r"\bread_for_long\+"):
         expect(re.search(pattern, text), f"who, core: /{pattern}/", text)
 
 
@@ -274,7 +274,7 @@ def check_screen(root, rtrcu, subject, busy, path):
         below = next(i for i, line in enumerate(lines) if line.split()[0] == str(subject.pid))
         screen.keys(*["j"] * below, "Enter")
         screen.shows(rf"^{subject.pid} .* domain native", r"a-reader.*inside, nesting 2", r"task first-task parked")
-        deep = screen.shows(r"^sections  2 inside, 2 in the way.* not measured", r"\bbudget_stops +\d+ ")
+        deep = screen.shows(r"^sections  2 inside, 2 holdouts.* not measured", r"\bbudget_stops +\d+ ")
         for name, count in names_of_counters(root).items():
             expect(count > 1 or name in deep or name.startswith("section_"), f"{name} is on the screen", deep)
         screen.resize(80, 24)
@@ -316,8 +316,8 @@ def check_adopted(rtrcu, path):
     text = run(rtrcu, "who", "--no-stacks", str(subject.pid))
     for pattern in (
         r"domain nested .*\n  normal grace period \d+ is under way",
-        rf"in the way: thread {reader} .*nesting 3",
-        rf"in the way: thread {loop} .*online",
+        rf"holdout: thread {reader} .*nesting 3",
+        rf"holdout: thread {loop} .*online",
     ):
         expect(re.search(pattern, text), f"who, adopted: /{pattern}/", text)
     subject.end()
@@ -357,7 +357,7 @@ def check_namespace(rtrcu, path, elsewhere):
     with open(f"/proc/{subject.pid}/task/{subject.pid}/children", encoding="ascii") as file:
         pid = int(file.read().split()[0])
     rows = until(
-        lambda: (found := rows_of(rtrcu, pid))[0]["in_the_way"] == 2 and found, "in a namespace: two are in the way"
+        lambda: (found := rows_of(rtrcu, pid))[0]["holdouts"] == 2 and found, "in a namespace: two holdouts"
     )
     reader = next(row for row in rows if row["row"] == "thread" and row["name"] == "a-reader")
     with open(f"/proc/{pid}/task/{reader['thread']}/status", encoding="ascii") as file:

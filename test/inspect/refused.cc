@@ -75,7 +75,8 @@ TEST(InspectVersions, TruncatedBlockIsRefused)
 {
     FabricatedBlock block;
     block.bytes = 64;
-    EXPECT_NE(refusal_of(block).find("an-object has a block of 64 bytes where 128 are the least"), std::string::npos);
+    EXPECT_NE(refusal_of(block).find("an-object has a block of 64 bytes, fewer than the minimum of 128"),
+              std::string::npos);
     block = {};
     block.field_bytes = 16;
     EXPECT_NE(refusal_of(block).find("a table with entries of 16 bytes where 48"), std::string::npos);
@@ -140,9 +141,9 @@ TEST(InspectVersions, OtherVersionsAreRefusedWithAdvice)
     } const cases[] = {
         {"newer", block, 8, 2, "has a block of version 2, this program reads version 1; use the rtrcu of"},
         {"older", block, 8, 0, "has a block of version 0, this program reads version 1; use the rtrcu of"},
-        {"short", block, 12, 64, "has a block of 64 bytes where 128 are the least"},
+        {"short", block, 12, 64, "has a block of 64 bytes, fewer than the minimum of 128"},
         {"newer-note", note, 20, 2, "has a note of version 2, this program reads version 1; use the rtrcu of"},
-        {"short-note", note, 4, 8, "has a note of 8 bytes where 16 are the least"},
+        {"short-note", note, 4, 8, "has a note of 8 bytes, fewer than the minimum of 16"},
     };
     for (const Case &one : cases) {
         const Patched program(one.name, one.behind, one.at, one.word);
@@ -183,7 +184,7 @@ TEST(InspectRefused, SeccompFilterIsReported)
 {
     Subject subject({SUBJECT});
     for (const auto &refusal : {std::pair(ENOSYS, "a seccomp filter forbids it here"),
-                                std::pair(EPERM, "though it is yours: it has privileges, or")}) {
+                                std::pair(EPERM, "though you own it: it has privileges, or")}) {
         const int pid = subject.pid;
         const int code = in_a_child([&, error = refusal.first, what = refusal.second] {
             return test::refuse({{SYS_process_vm_readv, error}}) ? says(pid, what) : not_here;

@@ -72,16 +72,16 @@ def main(root, rtrcu, folder):
     subject = Subject(path)
     for _ in range(300):  # until the updater waits
         domain = json.loads(run(rtrcu, "top", "--json", "-", "--interval", "0.1", str(subject.pid)))["rows"][0]
-        if domain.get("in_the_way") == 1:
+        if domain.get("holdouts") == 1:
             break
         time.sleep(0.05)
     once, who = run(rtrcu, "top", "--once", "--interval", "0.1"), run(rtrcu, "who", str(subject.pid))
     subject.end()
-    if domain.get("in_the_way") != 1 or not domain["private"] or domain["section_ns_max"] is not None:
+    if domain.get("holdouts") != 1 or not domain["private"] or domain["section_ns_max"] is not None:
         sys.exit(f"the copy in the program: {domain}")
     if not re.search(rf"^ *{subject.pid} +inside-rust ", once, re.M):
         sys.exit(f"not found by itself:\n{once}")
-    if not re.search(rf"in the way: thread {subject.pid} .*nesting 1(.|\n)*read_for_long", who):
+    if not re.search(rf"holdout: thread {subject.pid} .*nesting 1(.|\n)*read_for_long", who):
         sys.exit(f"who:\n{who}")
     return 0
 

@@ -19,7 +19,7 @@ namespace
 
 constexpr int repetitions = 15, idle_grace_periods = 101;
 
-// Heap in use and address space together, so that memory counts whichever way the library allocates it.
+// Returns heap in use plus address space, so that memory counts whichever way the library allocates it.
 int64_t memory_bytes()
 {
     int64_t pages = 0;
@@ -35,7 +35,7 @@ double median(std::vector<double> values)
     return values[values.size() / 2];
 }
 
-// The shortest time: other activity of the machine can only make a time longer.
+// Returns the shortest time: other activity of the machine can only lengthen a time.
 double shortest(const std::vector<double> &values)
 {
     return *std::min_element(values.begin(), values.end());
@@ -56,8 +56,8 @@ struct Times {
     std::vector<double> park_ns, unlock_ns, begin_ns, end_ns, promotion_ns;
 };
 
-// Another thread waits for the grace period.  As soon as it waits for all of the tasks, this thread ends their
-// sections.
+// Measures a grace period that waits for all of the tasks.  A second thread waits for it; once the grace period waits
+// for every task, the calling thread ends their sections.
 void wait_for_all(std::vector<rcu_task> &tasks, Times &times)
 {
     int64_t called = 0, returned = 0;

@@ -11,8 +11,8 @@
 namespace lab::blocked
 {
 
-// All threads of the library are ordinary threads and boost no reader, because the document of 2026 is about virtual
-// CPUs: a guest does not know the priorities of its host.
+// Makes all threads of the library ordinary threads that boost no reader: the document of 2026 is about virtual CPUs,
+// and a guest does not know the priorities of its host.
 void prepare_library(Lists lists)
 {
     meter_init(spins(lists), cycles_per_ns());

@@ -23,7 +23,7 @@ static std::string answer(const std::string &what, const std::string &request)
 int main(int argc, char **argv)
 {
     if (argc != 3) {
-        fputs("usage: rtrcu-blocked-child run|order|crowd REQUEST\nIt is a part of `rtrcu blocked`.\n", stderr);
+        fputs("usage: rtrcu-blocked-child run|order|crowd REQUEST\n`rtrcu blocked` runs this program.\n", stderr);
         return 2;
     }
     try {

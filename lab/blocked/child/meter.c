@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Replaces the library's lock functions: measures the time of the leaf lock, and in the variants of 2026 spins for it
- * and
- * for the locks of the threads' own lists.
+/* Replacements of the library's lock functions: they measure the leaf lock, and in the variants of 2026 spin for the
+ * leaf lock and for the locks of the threads' own lists.
  */
 #include "blocked/child/meter.h"
 
 #include "parked/parked.h"
 
-/* Declared with the library's own types, so that a change of these is a compile error here. */
+/* Declared with the types of the library's functions, so that a change of their signatures is a compile error. */
 __typeof__(lock_acquire) __real_lock_acquire, __wrap_lock_acquire;
 __typeof__(lock_try) __real_lock_try, __wrap_lock_try;
 __typeof__(lock_release) __real_lock_release, __wrap_lock_release;
@@ -17,7 +16,7 @@ static struct {
     bool spin;
     double ns_per_cycle;
     struct meter_totals *totals; /* atomic */
-    /* Totals of the present holder, which alone writes them. */
+    /* Totals of the present holder; only the holder writes them. */
     struct meter_totals *into;
     uint64_t began, waited;
 } meter;

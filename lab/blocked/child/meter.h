@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Measures the leaf lock, or lets its waiters spin. The child program is linked with its own lock_acquire() and related
- * functions in place of the library's (the linker's --wrap), so that the library needs no code for this.
+/* Measurement of the leaf lock, and spinning for it. The child program's own lock_acquire() and related functions
+ * replace the library's (the linker's --wrap), so that the library needs no code for this.
  *
- * The totals are guarded by the leaf lock itself. So there must be only one leaf, which holds for up to 31 registered
- * threads.
+ * The leaf lock itself guards the totals. So the process must have only one leaf: at most 31 registered threads.
  */
 #ifndef LAB_BLOCKED_METER_H
 #define LAB_BLOCKED_METER_H
@@ -30,7 +29,7 @@ struct meter_totals {
 
 /* Called before the first use of the library.  @cycles_per_ns is the rate of the time stamp counter. */
 void meter_init(bool spin, double cycles_per_ns);
-/* From now on the calling thread's use of locks counts as that of a reader. */
+/* Mark the calling thread as a reader: from now on its use of the leaf lock counts as that of readers. */
 void meter_this_is_a_reader(void);
 /* Count into @totals from now on; NULL stops counting.  Locks held at that moment are not counted. */
 void meter_switch(struct meter_totals *totals);

@@ -14,8 +14,8 @@ namespace lab::blocked
 namespace
 {
 
-// The pause with which all preemptors of a CPU together use `share` of it.  It includes the time for which they wait
-// for each other.
+// Returns the mean pause between bursts with which the preemptors of a CPU together use the requested share of it.  A
+// pause includes the time for which the preemptor waits for other preemptors.
 double mean_pause_ns(const RunRequest &request)
 {
     const double cpus = static_cast<double>(std::max<std::size_t>(request.cpus.size(), 1));

@@ -18,10 +18,10 @@ namespace lab::blocked
 namespace
 {
 
-// A real-time thread that has not slept for this long is stuck; then the kernel ends the process.
+// RLIMIT_RTTIME: the kernel ends the process if a real-time thread has run for this long without sleeping.
 constexpr int stuck_ms = 1000;
 constexpr int64_t warm_up_ns = 15'000'000;
-constexpr int64_t settle_ns = 3'000'000; // tasks that the last grace period has promoted leave the leaf's list
+constexpr int64_t settle_ns = 3'000'000; // pause in which promoted tasks leave the leaf's list
 // The meter's totals are guarded by one leaf's lock, so all threads must fit in one leaf.
 constexpr uint64_t threads_of_a_leaf = 31;
 
@@ -40,19 +40,19 @@ class Updater
     Updater(const Updater &) = delete;
     Updater &operator=(const Updater &) = delete;
 
-    // With `on` false, returns after the grace period under way has ended.
+    // Starts or stops grace periods.  With `on` false, returns after the running grace period has ended.
     void switch_on(bool on)
     {
         on_ = on;
         while (!on && busy_)
             pause_ns(100'000);
     }
-    // Keeps the latencies of grace periods from now on, or stops that; they are kept only beside preemptors.
+    // Starts or stops recording latencies of grace periods; they are recorded only while preemptors run.
     void keep_latencies(bool keep)
     {
         keep_ = keep;
     }
-    // Moves its results to `result` and ends its thread.
+    // Ends the updater's thread and moves its results to `result`.
     void take_into(RunResult &result)
     {
         stop();
@@ -109,7 +109,7 @@ class Updater
 enum Part { throughput, metered, without_gp, undisturbed, parts };
 
 struct Run {
-    meter_totals totals[parts] = {}; // these outlive all threads that may count into them
+    meter_totals totals[parts] = {}; // declared first: they must outlive all threads that count into them
     Carriers carriers;
     Preemptors preemptors;
     Updater updater;
@@ -163,7 +163,7 @@ RunResult run(const RunRequest &request)
 {
     limit_realtime_ms(stuck_ms);
     prepare_library(request.lists);
-    synchronize_rcu(); // creates what the library creates at its first use
+    synchronize_rcu(); // the first use, at which the library creates its threads
     RunResult result;
     auto run = std::make_unique<Run>(request);
     if (!enter_fifo(preemptor_priority + 1)) // above the preemptors, so that the phases end in time
@@ -180,7 +180,7 @@ RunResult run(const RunRequest &request)
     stats.size = sizeof(stats);
     (void)rtrcu_stats(&stats);
     if (stats.threads_peak > threads_of_a_leaf)
-        throw std::runtime_error("more threads registered than one leaf holds: choose fewer carriers");
+        throw std::runtime_error("more threads are registered than fit in one leaf: choose fewer carriers");
     return result;
 }
 

@@ -16,7 +16,7 @@ static LockUse use(uint64_t acquisitions, double hold_ns, double hold_ns_max, do
     return {acquisitions, hold_ns, hold_ns_max, wait_ns, wait_ns, {acquisitions}};
 }
 
-// A run at `rate` iterations a second, with the given numbers of lock acquisitions by readers in its two phases.
+// A run at `rate` iterations per second, with the given numbers of lock acquisitions by readers in its two phases.
 static RunResult run_of(uint64_t rate, uint64_t acquisitions, uint64_t acquisitions_without_gp)
 {
     RunResult run;

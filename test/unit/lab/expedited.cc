@@ -304,9 +304,9 @@ TEST(ExpeditedChecks, ThroughputIsJudgedOutsideTheSpread)
     Plan plan = good_plan();
     Cell &with = cell_of(plan, Group::throughput, Call::request, 2, true);
     with.sections_per_s.assign(5, 940);
-    EXPECT_EQ(outcome_of(plan, "one busy reader a CPU"), Outcome::failed);
+    EXPECT_EQ(outcome_of(plan, "one busy reader per CPU"), Outcome::failed);
     with.sections_per_s = {910, 910, 940, 980, 980};
-    EXPECT_EQ(outcome_of(plan, "one busy reader a CPU"), Outcome::not_judged);
+    EXPECT_EQ(outcome_of(plan, "one busy reader per CPU"), Outcome::not_judged);
     cell_of(plan, Group::throughput, Call::request, 16, false).sum.expedited = 100;
     EXPECT_EQ(outcome_of(plan, "more than CPUs"), Outcome::not_judged) << "the rates of grace periods differ";
 }

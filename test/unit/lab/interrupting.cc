@@ -11,8 +11,8 @@ using namespace lab::latency;
 namespace
 {
 
-const char *guarded = "the route being walked in rcu_read_lock_bh() queues it by call_rcu_rt_handler()";
-const char *unguarded = "where neither rcu_read_lock_bh()";
+const char *guarded = "a route during the walk over it in rcu_read_lock_bh() queues it by call_rcu_rt_handler()";
+const char *unguarded = "if neither rcu_read_lock_bh()";
 const char *between = "between two walks";
 
 InterruptingRow row_of(const char *reader, const char *updater, double at_once, double under_reader)
@@ -63,7 +63,7 @@ TEST(Interrupting, EachGuardHasItsOwnVerdict)
                                                             {"a quiescent-state section", "call_rcu_rt_handler()"},
                                                             {"rcu_read_lock()", "call_rcu_rt_handler()"}};
     for (const auto &[reader, updater] : guards) {
-        const std::string claim = std::string("being walked in ") + reader + " queues it by " + updater;
+        const std::string claim = std::string("the walk over it in ") + reader + " queues it by " + updater;
         EXPECT_EQ(outcome_for(row_of(reader, updater, 0, 0), claim.c_str()), Outcome::held);
         EXPECT_EQ(outcome_for(row_of(reader, updater, 1, 1), claim.c_str()), Outcome::failed);
     }

@@ -83,11 +83,11 @@ TEST(Loadfile, PathWithASimilarClientNameIsOutside)
 TEST(Loadfile, RefusalsNameTheLine)
 {
     EXPECT_EQ(refused("Close 1 NT_STATUS_OK\nFrobnicate 1\n"), "line 2: unknown operation 'Frobnicate'");
-    EXPECT_EQ(refused("Unlink clients 0x6 NT_STATUS_OK\n"), "line 1: Unlink wants a quoted path");
-    EXPECT_EQ(refused("Unlink \"\\clients\\client1\\a NT_STATUS_OK\n"), "line 1: Unlink wants a quoted path");
+    EXPECT_EQ(refused("Unlink clients 0x6 NT_STATUS_OK\n"), "line 1: Unlink needs a quoted path");
+    EXPECT_EQ(refused("Unlink \"\\clients\\client1\\a NT_STATUS_OK\n"), "line 1: Unlink needs a quoted path");
     EXPECT_EQ(refused("Rename \"\\clients\\client1\\a\" NT_STATUS_OK\n"),
-              "line 1: Rename wants two quoted paths of one client");
-    EXPECT_NE(refused("NTCreateX \"\\clients\\client1\\a\" 0x40\n").find("line 1: NTCreateX wants"), std::string::npos);
+              "line 1: Rename needs two quoted paths of one client");
+    EXPECT_NE(refused("NTCreateX \"\\clients\\client1\\a\" 0x40\n").find("line 1: NTCreateX needs"), std::string::npos);
     EXPECT_EQ(refused("Close 1 NT_STATUS_OK\n"), "no operation on a path in it");
 }
 

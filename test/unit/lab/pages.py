@@ -30,7 +30,7 @@ EXPECTED = {
     "latency": (["unbounded by 1,088 µs of CPU time (30,000 callbacks begun late)", "daemon never ran into it",
                  "noise determines", "1 held, 1 not reproduced", "what inline does"], 11),
     "expedited": (["2,746 µs on average", "151 µs for a real-time one", "noise"], 5),
-    "blocked": (["97,719 iterations a second", "+46 %", "noise"], 5),
+    "blocked": (["97,719 iterations per second", "+46 %", "noise"], 5),
     "overhead": (["100 ns of CPU time with base and 60.0 with ltimer", "1 of 2 engines took less than base"], 4),
     "scale": (["gp_scan", "4,096 CPUs", "0.06</td><td class=\"r\">≤ 1x</td><td class=\"r\">2 of 3"], 9),
 }

@@ -290,10 +290,10 @@ LateSummary variant_of(const char *workload, const char *policy, std::size_t lat
     return variant;
 }
 
-const char *const ours = "callbacks are the main cause of at most",
+const char *const ours = "samples is late mainly because of callbacks",
                   *const stock = "main cause of most samples that are later than 250",
                   *const consecutive = "consecutive timer interrupts", *const explained = "the causes explain",
-                  *const instrument = "the readings take";
+                  *const instrument = "the measurement itself takes";
 
 } // namespace
 
@@ -324,7 +324,7 @@ TEST(WhyChecks, CallbacksThatDelayMoreThanOneInTenThousandSamplesFail)
     few.samples = 99'999;
     const Verdicts verdicts = judge_why({few}, true);
     EXPECT_EQ(outcome_of(verdicts, ours), Outcome::not_judged);
-    EXPECT_EQ(verdicts[0].figures, "99,999 samples of the 100,000 that this needs");
+    EXPECT_EQ(verdicts[0].figures, "99,999 samples of the 100,000 that this verdict needs");
 }
 
 TEST(WhyChecks, FloodLateForOtherCausesIsNotReproduced)
