@@ -98,6 +98,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
 
     if (changes_driver && may)
         work_driver_changed(&drive->work);
+    if (!error)
+        work_rt_changed(&drive->work);
     return error;
 }
 

@@ -278,6 +278,19 @@ static enum work_rt_state look(struct work *work, int64_t now)
     return state;
 }
 
+/* Longest sleep of the worker after look() returned @state.  Threads that sleep become ordinary threads
+ * WORK_RT_HOLD_NS after the last real-time producer, even if none of them wakes. */
+static int64_t next_look_ns(const struct work *work, enum work_rt_state state, int64_t now)
+{
+    if (state == WORK_RT_ON)
+        return WORK_RT_LOOK_NS;
+    if (state == WORK_RT_OFF || !follows_producers(config_now(work->config)))
+        return PLAT_FOREVER;
+
+    int64_t held_ns = rtrcu_load_relaxed(&work->rt.producer_ns) + WORK_RT_HOLD_NS - now;
+    return held_ns > 0 ? held_ns : PLAT_FOREVER;
+}
+
 static void *share_body(void *argument)
 {
     struct work_worker *worker = argument;
@@ -287,14 +300,23 @@ static void *share_body(void *argument)
         uint32_t event = work_worker_event(worker);
         work_worker_settle(worker, priority_now);
         work_worker_appears(worker);
-        enum work_rt_state state = look(work, plat_clock_now());
-        work_worker_sleep(worker, event, state == WORK_RT_ON ? WORK_RT_LOOK_NS : PLAT_FOREVER);
+        int64_t now = plat_clock_now();
+        enum work_rt_state state = look(work, now);
+        work_worker_sleep(worker, event, next_look_ns(work, state, now));
     }
     rtrcu_store_relaxed(&work->rt.state, WORK_RT_OFF);
     return NULL;
 }
 
 const struct work_job work_job_share = {"rtrcu-share", share_body, first_priority, NULL};
+
+void work_rt_changed(struct work *work)
+{
+    struct work_worker *worker = worker_of(work);
+    bool may_create = is_demanded(config_now(work->config)) && work_driver_has_thread(work) && work_driver_runs(work);
+    if (work_worker_runs(worker) || (may_create && work_worker_start(worker) == 0))
+        work_worker_wake(worker);
+}
 
 /* ---- fork ---- */
 

@@ -9,9 +9,10 @@
  *  state    transition               after
  *  OFF      work_rt_note()           ON       by a real-time producer, which wakes the worker
  *  OFF      work_rt_runs()           ON       the same, by the driver or a daemon, or where a setting demands it
- *  ON       look()                   ON       the worker looks again after WORK_RT_LOOK_NS
- *  ON       look()                   RESTING  the threads keep their priority, and sleep
- *  ON       look()                   OFF      no real-time producer for WORK_RT_HOLD_NS, or refused: all SCHED_OTHER
+ *  any      look()                   ON       one of them is awake: the worker looks again after WORK_RT_LOOK_NS
+ *  any      look()                   RESTING  all sleep, and keep their priority: where a setting demands it, or until
+ *                                             no real-time producer has queued for WORK_RT_HOLD_NS
+ *  any      look()                   OFF      no real-time producer for WORK_RT_HOLD_NS, or refused: all SCHED_OTHER
  *  any      share_body()             OFF      the library is shut down
  *  RESTING  work_rt_runs()           ON       by the driver or a daemon, which wakes the worker
  */

@@ -387,6 +387,8 @@ void work_rt_note(struct work *work, struct work_producer *producer);
 /* As work_rt_note(), for a thread that registers: its class is read even if it is a deadline thread, which cannot read
  * it later. */
 void work_rt_note_at_registration(struct work *work, struct work_producer *producer);
+/* The settings have changed: have the existing threads take their new priorities.  With no lock held. */
+void work_rt_changed(struct work *work);
 void work_rt_after_fork_child(struct work *work);
 
 /* ---- reports: report.c ---- */

@@ -53,9 +53,11 @@ int priority_by_name(const std::string &name)
 }
 
 std::atomic<int> priority_in_callback;
+std::atomic<pid_t> daemon_of_callback;
 
 void note_priority(struct rcu_head *head)
 {
+    daemon_of_callback = gettid();
     priority_in_callback = priority_of(0);
     delete head;
 }
@@ -89,6 +91,24 @@ TEST(RealTime, RealTimeProducerRaisesDriverAndDaemonForASecond)
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
     EXPECT_TRUE(test::exited_well(test::run_child("real_time_producer")));
+}
+
+/* The producer ends, and no thread queues another callback. */
+CHILD(lowered_asleep)
+{
+    std::thread([] {
+        REQUIRE(make_real_time(5));
+        REQUIRE(run_one() == 1);
+    }).join();
+    REQUIRE(test::eventually([] { return priority_by_name("rtrcu-gp") == 0; }));
+    REQUIRE(test::eventually([] { return priority_of(daemon_of_callback) == 0; }));
+}
+
+TEST(RealTime, ThreadsAtRestBecomeOrdinaryAfterTheLastRealTimeProducer)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("lowered_asleep")));
 }
 
 /* The threads exist already, and are ordinary ones. */
@@ -232,6 +252,35 @@ TEST(RealTime, ConfiguredPrioritiesApplyToOrdinaryProducersToo)
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
     EXPECT_TRUE(test::exited_well(test::run_child("has_priorities", {"RTRCU_GP_RTPRIO=4", "RTRCU_KRCUD_RTPRIO=7"})));
+}
+
+void set_priorities(int driver, int daemons)
+{
+    struct rtrcu_config config;
+    rtrcu_config_get(&config);
+    config.gp_rtprio = driver;
+    config.krcud_rtprio = daemons;
+    REQUIRE(rtrcu_configure(&config) == 0);
+}
+
+/* No thread queues a callback meanwhile. */
+CHILD(settings_change_asleep)
+{
+    REQUIRE(run_one() == 0);
+    set_priorities(4, 7);
+    REQUIRE(test::eventually([] { return priority_by_name("rtrcu-gp") == 4; }));
+    REQUIRE(test::eventually([] { return priority_of(daemon_of_callback) == 7; }));
+    set_priorities(0, 3);
+    REQUIRE(test::eventually([] { return priority_by_name("rtrcu-gp") == 0; }));
+    REQUIRE(test::eventually([] { return priority_of(daemon_of_callback) == 3; }));
+    REQUIRE(test::eventually([] { return priority_by_name("rtrcu-share") == 4; }));
+}
+
+TEST(RealTime, ChangedSettingsApplyToThreadsAtRest)
+{
+    if (!real_time_is_allowed())
+        GTEST_SKIP() << "real-time scheduling is refused";
+    EXPECT_TRUE(test::exited_well(test::run_child("settings_change_asleep")));
 }
 
 /* ---- the share ---- */
