@@ -4,7 +4,7 @@
  *
  *   struct rtrcu_uv glue;
  *   rtrcu_uv_start(&glue, loop);          policy inline; 0 or a negative error
- *   while (running)
+ *   while (running)                       a variable that a callback clears
  *       rtrcu_uv_run(&glue);              a quiescent-state thread; others call uv_run(loop, UV_RUN_DEFAULT) instead
  *   rtrcu_uv_stop(&glue);
  *   uv_run(loop, UV_RUN_DEFAULT);         libuv closes the handle
@@ -64,13 +64,16 @@ static inline int rtrcu_uv_start(struct rtrcu_uv *glue, uv_loop_t *loop)
     return 0;
 }
 
-/* One iteration, by an online quiescent-state thread: run the callbacks of @glue's loop, then wait offline, then run
- * the callbacks of the events.  Returns as uv_run() does. */
+/* From this version on, uv_backend_timeout() is 0 while the backend lacks descriptors that the loop watches: 1.44.2. */
+#define RTRCU_UV_TELLS_CHANGES 0x012c02
+
+/* One iteration, by an online quiescent-state thread: wait offline, unless the loop has something to run, then run the
+ * callbacks of the events.  Returns as uv_run() does.  So uv_stop() ends this iteration only: end a loop of iterations
+ * by a variable. */
 static inline int rtrcu_uv_run(struct rtrcu_uv *glue)
 {
     uv_loop_t *loop = glue->ready.loop;
-    int alive = uv_run(loop, UV_RUN_NOWAIT); /* adds new descriptors to the backend */
-    if (!alive)
+    if (uv_version() < RTRCU_UV_TELLS_CHANGES && !uv_run(loop, UV_RUN_NOWAIT))
         return 0;
 
     struct pollfd backend;
@@ -84,9 +87,14 @@ static inline int rtrcu_uv_run(struct rtrcu_uv *glue)
     return uv_run(loop, UV_RUN_NOWAIT);
 }
 
-/* Close the handle, and its descriptor when the loop runs next. */
+/* Close the handle, and its descriptor when the loop runs next.  If the program has closed the handle already, by
+ * uv_walk(), close the descriptor now. */
 static inline void rtrcu_uv_stop(struct rtrcu_uv *glue)
 {
+    if (uv_is_closing((uv_handle_t *)&glue->ready)) {
+        close(glue->number);
+        return;
+    }
     (void)uv_poll_stop(&glue->ready);
     uv_close((uv_handle_t *)&glue->ready, rtrcu_uv_on_closed);
 }
