@@ -29,7 +29,7 @@ void block_at_50(struct rtrcu_config *config)
 }
 
 /* With a reader inside, no callback can run, so the backlog is exactly the number queued. */
-TEST_F(Backpressure, TryIsRefusedAtTheMaximum)
+TEST_F(Backpressure, CallRcuTryIsRefusedAtQmax)
 {
     configure([](struct rtrcu_config *config) { config->qmax = 50; });
     test::Worker reader;
@@ -47,7 +47,7 @@ TEST_F(Backpressure, TryIsRefusedAtTheMaximum)
     EXPECT_EQ(runs, 50);
 }
 
-TEST_F(Backpressure, TryNeverWaitsAndCountsNoRefusedCall)
+TEST_F(Backpressure, CallRcuTryNeverWaitsAndRefusedCallsAreNotCounted)
 {
     configure(block_at_50);
     test::Worker reader;
@@ -69,7 +69,7 @@ TEST_F(Backpressure, TryNeverWaitsAndCountsNoRefusedCall)
     EXPECT_EQ(runs, 50);
 }
 
-TEST_F(Backpressure, ExpediteAllowsEnqueuesAboveTheMaximumAndCountsThem)
+TEST_F(Backpressure, BackpressureExpediteAcceptsAndCountsCallsAboveQmax)
 {
     configure([](struct rtrcu_config *config) {
         config->qmax = 50;
@@ -85,7 +85,7 @@ TEST_F(Backpressure, ExpediteAllowsEnqueuesAboveTheMaximumAndCountsThem)
     EXPECT_EQ(runs, 60);
 }
 
-TEST_F(Backpressure, BlockWaitsUntilTheBacklogShrinks)
+TEST_F(Backpressure, BackpressureBlockWaitsUntilTheBacklogShrinks)
 {
     configure(block_at_50);
     test::Worker reader, producer;
@@ -108,7 +108,7 @@ TEST_F(Backpressure, BlockWaitsUntilTheBacklogShrinks)
     EXPECT_EQ(runs, 60);
 }
 
-TEST_F(Backpressure, BlockNeverWaitsInsideASectionOrADeadlineThread)
+TEST_F(Backpressure, BackpressureBlockNeverWaitsInsideASectionOrInADeadlineThread)
 {
     configure([](struct rtrcu_config *config) {
         config->qmax = 10;
@@ -133,7 +133,7 @@ TEST_F(Backpressure, BlockNeverWaitsInsideASectionOrADeadlineThread)
 }
 
 /* Callbacks run only after the task's section has ended, and the queueing thread may have to run that task. */
-TEST_F(Backpressure, BlockNeverWaitsForTheSectionOfATask)
+TEST_F(Backpressure, BackpressureBlockNeverWaitsForTheSectionOfATask)
 {
     configure(block_at_50);
     for (bool listed : {true, false}) {
@@ -166,7 +166,7 @@ void limit_process_to_100(struct rtrcu_config *config)
     config->qmax_process = 100;
 }
 
-TEST_F(Backpressure, ProcessLimitBelowTheMaximumIsRefusedOnlyWhereBothAreSet)
+TEST_F(Backpressure, QmaxAboveQmaxProcessIsRefusedIfBothAreSet)
 {
     struct rtrcu_config config = test::config_in_force();
     config.qmax_process = 100;
@@ -221,7 +221,7 @@ TEST_F(Backpressure, ThreadAtItsShareOfTheProcessLimitIsRefused)
     heavy.run([] { EXPECT_EQ(call_rcu_try(&(new Owned)->head, run), 0) << "the backlog has fallen"; });
 }
 
-TEST_F(Backpressure, EnqueuesAboveTheShareAreCounted)
+TEST_F(Backpressure, CallsAboveTheShareAreCounted)
 {
     configure(limit_process_to_100);
     test::Worker reader, heavy;
@@ -259,7 +259,7 @@ CHILD(stalled_above_the_process_limit)
     synchronize_rcu();
 }
 
-TEST(BackpressureReport, StallReportTellsHowMuchWaitsAndThatTheLimitIsExceeded)
+TEST(BackpressureReport, StallReportStatesTheBacklogAndTheExceededLimit)
 {
     test::ChildResult result = test::run_child_until("stalled_above_the_process_limit", "that wait for it",
                                                      {"RTRCU_STALL_TIMEOUT_MS=300", "RTRCU_QMAX_PROCESS=2"});
@@ -277,7 +277,7 @@ CHILD(blocked_inside_a_section)
     rcu_barrier();
 }
 
-TEST(BackpressureReport, BlockThatCannotActInsideSectionsIsReportedOnce)
+TEST(BackpressureReport, BackpressureBlockThatCannotWaitInsideASectionIsReportedOnce)
 {
     test::ChildResult result =
         test::run_child("blocked_inside_a_section", {"RTRCU_QMAX=5", "RTRCU_BACKPRESSURE=block"});
@@ -289,7 +289,7 @@ TEST(BackpressureReport, BlockThatCannotActInsideSectionsIsReportedOnce)
         << result.output;
 }
 
-TEST(BackpressureReport, BlockThatActsOutsideSectionsIsNotReported)
+TEST(BackpressureReport, BackpressureBlockThatCanWaitIsNotReported)
 {
     test::ChildResult result =
         test::run_child("blocked_outside_sections", {"RTRCU_QMAX=5", "RTRCU_BACKPRESSURE=block"});
@@ -303,7 +303,7 @@ CHILD(blocked_outside_sections)
     rcu_barrier();
 }
 
-TEST_F(Backpressure, HelpRemovesTheOwnersLimit)
+TEST_F(Backpressure, BackpressureHelpRemovesTheOwnersBatchLimit)
 {
     configure([](struct rtrcu_config *config) {
         config->policy = RTRCU_POLICY_INLINE;

@@ -98,7 +98,7 @@ TEST(BoostFiber, GracePeriodWaitsForASuspendedFiber)
 }
 
 /* With launch::dispatch the new fiber runs immediately, while the launching fiber is suspended inside its section. */
-TEST(BoostFiber, LaunchedFiberStartsOutsideTheLaunchersSection)
+TEST(BoostFiber, NewFiberIsOutsideItsCreatorsSection)
 {
     std::thread([] {
         boost::fibers::use_scheduling_algorithm<rtrcu::fiber_algorithm<boost::fibers::algo::round_robin>>();

@@ -144,7 +144,7 @@ void throws(rcu_head *head)
     throw 42;
 }
 
-TEST_F(Budgets, ExceptionPropagatesAndTheQueueContinues)
+TEST_F(Budgets, ExceptionOfACallbackPropagatesAndLaterCallbacksRun)
 {
     inline_policy();
     test::Worker owner;
@@ -193,12 +193,12 @@ CHILD(throws_out_of_a_barrier)
     REQUIRE(runs == 2);
 }
 
-TEST_F(Budgets, ExceptionPropagatesThroughBarrierThatRunsCallbacks)
+TEST_F(Budgets, ExceptionOfACallbackPropagatesThroughABarrier)
 {
     EXPECT_TRUE(exited_well(test::run_child("throws_out_of_a_barrier", without_a_thread)));
 }
 
-TEST_F(Budgets, ThreadEndingInsideCallbackLeavesItsQueueToOthers)
+TEST_F(Budgets, ThreadThatExitsInsideACallbackLeavesItsQueueToOtherThreads)
 {
     inline_policy();
     std::thread([] {
@@ -225,7 +225,7 @@ void cancelled_inside(rcu_head *head)
     count(head);
 }
 
-TEST_F(Budgets, ThreadIsCancelledAfterItsCallbacks)
+TEST_F(Budgets, CancelledThreadEndsAfterItsCallbacks)
 {
     inline_policy();
     std::atomic<bool> survived{false};
@@ -269,7 +269,7 @@ void takes_the_lock(rcu_head *head)
 }
 
 /* The callbacks need a lock that the caller holds, like the allocator's, so they cannot return while it waits. */
-TEST_F(Budgets, BlockEndsIfTheCallerHoldsALockOfCallbacks)
+TEST_F(Budgets, BackpressureBlockReturnsIfTheCallerHoldsALockThatCallbacksTake)
 {
     configure(block_at_five);
     struct rtrcu_stats before = test::stats();
@@ -283,7 +283,7 @@ TEST_F(Budgets, BlockEndsIfTheCallerHoldsALockOfCallbacks)
     EXPECT_EQ(runs, 7);
 }
 
-TEST_F(Budgets, BlockingIsNotAQuiescentState)
+TEST_F(Budgets, BackpressureBlockIsNotAQuiescentState)
 {
     configure(block_at_five);
     uint64_t before = test::stats().blocked_at_qmax;
@@ -324,7 +324,7 @@ TEST_F(Budgets, StuckBarrierIsReported)
 
 /* ---- errno ---- */
 
-TEST_F(Budgets, QueueingPreservesErrno)
+TEST_F(Budgets, CallRcuPreservesErrno)
 {
     std::thread([] {
         for (int i = 0; i < 3000; i++) {

@@ -42,7 +42,7 @@ void queue_counted(std::atomic<long> *counter, int times = 1)
     }
 }
 
-TEST_F(Callbacks, RunAfterAGracePeriodAndNotBefore)
+TEST_F(Callbacks, CallbackRunsAfterAGracePeriodAndNotBefore)
 {
     test::Worker reader;
     std::atomic<long> runs{0};
@@ -111,7 +111,7 @@ CHILD(neighbours_of_a_slow_callback)
     REQUIRE(behind_slow == 1);
 }
 
-TEST_F(Callbacks, OtherThreadsCallbacksRunBesideAnEndlessOne)
+TEST_F(Callbacks, EndlessCallbackDoesNotStopCallbacksOfOtherThreads)
 {
     EXPECT_TRUE(exited_well(test::run_child("neighbours_of_a_slow_callback", one_cpu())));
 }
@@ -141,7 +141,7 @@ CHILD(fork_beside_a_relief)
     rcu_barrier();
 }
 
-TEST_F(Callbacks, ProcessMayForkWhileAReliefServes)
+TEST_F(Callbacks, ProcessMayForkWhileAReliefRunsCallbacks)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator's own threads end in a child";
@@ -159,14 +159,14 @@ CHILD(neighbours_of_two_slow_callbacks)
     slow_steps.wait(100);
 }
 
-TEST_F(Callbacks, TwoEndlessOnesOfADaemonAreReported)
+TEST_F(Callbacks, TwoEndlessCallbacksOfOneDaemonAreReported)
 {
     test::ChildResult result =
         test::run_child_until("neighbours_of_two_slow_callbacks", "other callbacks wait", one_cpu());
     EXPECT_TRUE(result.contains("rtrcu: both threads of daemon krcud/")) << result.output;
 }
 
-TEST_F(Callbacks, HurriedCallbackDoesNotWaitForTheTick)
+TEST_F(Callbacks, CallRcuHurryDoesNotWaitForTheTick)
 {
     configure([](struct rtrcu_config *config) { config->tick_us = 1000000; });
     std::atomic<long> runs{0};
@@ -232,7 +232,7 @@ TEST_F(Callbacks, CallbacksOfExitedThreadsRunAndTheirSlotsAreReused)
     EXPECT_LE(test::stats().threads_peak, peak_before + 3) << "one thread at a time, and daemons";
 }
 
-TEST_F(Callbacks, FreesInBulk)
+TEST_F(Callbacks, RcuFreeFreesEveryPointer)
 {
     uint64_t before = test::stats().callbacks_invoked;
     std::vector<std::thread> all;
@@ -254,7 +254,7 @@ struct Embedded {
     rcu_head head;
 };
 
-TEST_F(Callbacks, FreesByAnEmbeddedHead)
+TEST_F(Callbacks, RcuFreeHeadFreesEveryObject)
 {
     uint64_t before = test::stats().callbacks_invoked;
     for (int i = 0; i < 100; i++) {
@@ -363,7 +363,7 @@ TEST_F(Callbacks, BarrierDoesNotWaitForSleepingOwner)
     }
 }
 
-TEST_F(Callbacks, QuiescentStateThreadIsOfflineInABarrier)
+TEST_F(Callbacks, QuiescentStateThreadIsOfflineWhileItWaitsInABarrier)
 {
     test::Worker one, two;
     std::atomic<long> runs{0};
@@ -384,7 +384,7 @@ TEST_F(Callbacks, QuiescentStateThreadIsOfflineInABarrier)
 
 /* ---- the owner invokes ---- */
 
-TEST_F(Callbacks, OwnersInvokeWithinTheirBudget)
+TEST_F(Callbacks, OwnerInvokesCallbacksWithinItsBudget)
 {
     configure([](struct rtrcu_config *config) {
         config->policy = RTRCU_POLICY_INLINE;
@@ -411,7 +411,7 @@ TEST_F(Callbacks, OwnersInvokeWithinTheirBudget)
 
 /* A daemon may take over the callbacks of a preempted owner, so the test repeats until the owner's quiescent states
  * have run a hundred. */
-TEST_F(Callbacks, OwnersQuiescentStatesRunCallbacks)
+TEST_F(Callbacks, QuiescentStatesOfAnOwnerRunItsCallbacks)
 {
     configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
     test::Worker owner;
@@ -434,7 +434,7 @@ TEST_F(Callbacks, OwnersQuiescentStatesRunCallbacks)
     EXPECT_GE(invoked(), 100u);
 }
 
-TEST_F(Callbacks, OwnerRunsNoneAfterItsDeadline)
+TEST_F(Callbacks, OwnerRunsNoCallbackAfterItsDeadline)
 {
     configure([](struct rtrcu_config *config) {
         config->policy = RTRCU_POLICY_INLINE;
@@ -526,7 +526,7 @@ void outer_calls(rcu_head *head)
     nested->runs++;
 }
 
-TEST_F(Callbacks, CallbackMayReadQueueAndWait)
+TEST_F(Callbacks, CallbackMayReadAndCallRcuAndSynchronize)
 {
     for (int32_t policy : {RTRCU_POLICY_DAEMON, RTRCU_POLICY_INLINE, RTRCU_POLICY_UNBOUNDED}) {
         struct rtrcu_config config = test::config_in_force();
@@ -549,7 +549,7 @@ CHILD(barrier_inside_a_callback)
     rcu_barrier();
 }
 
-TEST_F(Callbacks, BarrierInsideCallbackEndsTheProgramWithItsName)
+TEST_F(Callbacks, BarrierInsideACallbackAbortsTheProgramAndIsNamed)
 {
     EXPECT_TRUE(aborted(test::run_child("barrier_inside_a_callback"), "rcu_barrier() inside a callback"));
 }

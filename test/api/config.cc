@@ -86,7 +86,7 @@ struct rtrcu_config fresh()
     return config;
 }
 
-TEST(Config, EveryFieldAcceptsItsValuesAndNamesAllowedOnes)
+TEST(Config, EveryFieldAcceptsItsValuesAndErrorsListThem)
 {
     for (const Field &field : table) {
         for (const char *good : field.good) {
@@ -106,7 +106,7 @@ TEST(Config, EveryFieldAcceptsItsValuesAndNamesAllowedOnes)
 }
 
 /* A shorter value leaves nothing of the longer one that it replaces. */
-TEST(Config, TextValueReplacesThePreviousOne)
+TEST(Config, NewCpuListReplacesThePreviousList)
 {
     struct rtrcu_config config = fresh();
     ASSERT_EQ(rtrcu_config_set(&config, "cpus", "0-1000"), 0);
@@ -123,7 +123,7 @@ TEST(Config, UnknownNameIsRefused)
     EXPECT_NE(std::string(rtrcu_config_error()).find("polcy"), std::string::npos);
 }
 
-TEST(Config, DefaultsCanBeConfigured)
+TEST(Config, ConfiguringTheDefaultsSucceeds)
 {
     struct rtrcu_config config = fresh(), got;
     EXPECT_EQ(config.size, sizeof(config));
@@ -171,7 +171,7 @@ TEST(Config, ContradictorySettingsAreRefused)
     EXPECT_NE(std::string(rtrcu_config_error()).find("qlowmark"), std::string::npos);
 }
 
-TEST(Config, FieldsUnknownToAnOlderProgramKeepTheirValues)
+TEST(Config, FieldsBeyondAnOlderProgramsStructKeepTheirValues)
 {
     struct rtrcu_config before, config, after;
     rtrcu_config_get(&before);
@@ -212,7 +212,7 @@ struct OlderProgram {
     }
 };
 
-TEST(Config, NothingIsWrittenPastAnOlderProgramsStruct)
+TEST(Config, ShorterStructOfAnOlderProgramIsNotOverrun)
 {
     OlderProgram init, get;
     rtrcu_config_init_sized(init.get(), sizeof(init.config));
@@ -232,7 +232,7 @@ TEST(Config, NothingIsWrittenPastAnOlderProgramsStruct)
     EXPECT_EQ(rtrcu_configure(init.get()), 0);
 }
 
-TEST(Config, NewerProgramLearnsTheLibrarysSize)
+TEST(Config, NewerProgramGetsTheLibrarysStructSize)
 {
     struct {
         struct rtrcu_config known;
@@ -258,7 +258,7 @@ TEST(Config, ErrorMessageIsPerThread)
     EXPECT_NE(std::string(rtrcu_config_error()).find("polcy"), std::string::npos);
 }
 
-TEST(Config, NewerProgramsKnownFieldsAreUsed)
+TEST(Config, LongerStructOfANewerProgramIsUsedUpToTheKnownFields)
 {
     struct {
         struct rtrcu_config known;
@@ -315,7 +315,7 @@ CHILD(print_config)
            static_cast<long long>(config.tick_us), config.membarrier, test::stats().full_fences);
 }
 
-TEST(Environment, SetsEveryKindOfField)
+TEST(Environment, VariablesSetEveryKindOfField)
 {
     test::ChildResult result = test::run_child(
         "print_config", {"RTRCU_POLICY=inline", "RTRCU_QMAX=99", "RTRCU_TICK_US=500", "RTRCU_MEMBARRIER=off"});
@@ -410,7 +410,7 @@ CHILD(become_set_group_id)
         printf("secure 0: a copy with another group cannot be made here\n");
 }
 
-TEST(Environment, IsIgnoredByASetIdProgram)
+TEST(Environment, SetIdProgramIgnoresTheEnvironment)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the kernel runs the emulator, not the copy";
@@ -432,7 +432,7 @@ CHILD(program_over_environment)
     REQUIRE(config.qmax == 100);
 }
 
-TEST(Environment, IsReadFromTheProgramsInitialEnvironment)
+TEST(Environment, VariablesAreReadFromTheInitialEnvironment)
 {
     EXPECT_TRUE(exited_well(test::run_child("program_over_environment", {"RTRCU_QMAX=99"})));
 }
@@ -452,7 +452,7 @@ void count(rcu_head *head)
 }
 
 /* The race detector reports a field that is changed while a thread reads it. */
-TEST(Config, ChangesWhileDriverAndDaemonsRun)
+TEST(Config, SettingsCanChangeWhileDriverAndDaemonsRun)
 {
     struct rtrcu_config saved;
     rtrcu_config_get(&saved);
@@ -513,7 +513,7 @@ CHILD(change_while_one_waits)
     waiter.join();
 }
 
-TEST(Config, ChangeDoesNotLoseAWaiter)
+TEST(Config, WaiterIsStillWokenAfterAChangeOfSettings)
 {
     EXPECT_TRUE(exited_well(test::run_child("change_while_one_waits")));
 }
@@ -553,12 +553,12 @@ CHILD(register_while_the_driver_changes)
     changes.join();
 }
 
-TEST(Config, RegistrationDoesNotWaitForADriverChange)
+TEST(Config, ThreadCanRegisterDuringADriverChange)
 {
     EXPECT_TRUE(exited_well(test::run_child("register_while_the_driver_changes")));
 }
 
-TEST(Config, RunningDriverCannotBeChanged)
+TEST(Config, ChangeOfARunningDriverIsRefused)
 {
     struct rtrcu_config saved, config;
     ASSERT_EQ(rcu_register_thread(), 0); /* creates the driver */

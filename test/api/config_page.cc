@@ -160,7 +160,7 @@ TEST_F(ConfigurationPage, NamesTheRanges)
     }
 }
 
-TEST_F(ConfigurationPage, ListsTheCombinationsThatWork)
+TEST_F(ConfigurationPage, ListsTheAllowedCombinationsOfDriverAndPolicy)
 {
     for (const char *driver : {"kthread", "ltimer", "sched", "poll"}) {
         for (const char *policy : {"daemon", "inline", "krcud", "throttle", "unbounded"}) {

@@ -331,7 +331,7 @@ Job section_then_plain(ByHand &first, ByHand &second)
 }
 
 /* Another thread, inside a section of its own, destroys the coroutine while it is suspended inside its section. */
-TEST(Coroutine, DestructionInsideItsSectionEndsIt)
+TEST(Coroutine, DestroyedCoroutineEndsItsSection)
 {
     ByHand first, second;
     section_then_plain(first, second);
@@ -347,7 +347,7 @@ TEST(Coroutine, DestructionInsideItsSectionEndsIt)
 }
 
 /* Destroying a coroutine that is suspended outside its sections does not affect sections of the destroying thread. */
-TEST(Coroutine, DestructionOutsideItsSectionsKeepsOtherSectionsOpen)
+TEST(Coroutine, DestroyedCoroutineWithoutASectionKeepsOtherSectionsOpen)
 {
     ByHand first, second;
     section_then_plain(first, second);

@@ -135,7 +135,7 @@ class LongCallback : public testing::TestWithParam<const char *>
 {
 };
 
-TEST_P(LongCallback, DeadlineThreadLeavesTheReportToAnother)
+TEST_P(LongCallback, DeadlineThreadLeavesTheReportToAnotherThread)
 {
     const std::string driver = std::string("RTRCU_DRIVER=") + GetParam();
     EXPECT_TRUE(exited_well(test::run_child("long_callback_of_a_deadline_thread", {"RTRCU_POLICY=inline", driver})));
@@ -179,7 +179,7 @@ TEST(Deadline, QuiescentStateThreadMakesNoSystemCall)
     EXPECT_TRUE(exited_well(test::run_child("quiescent_state_deadline_thread")));
 }
 
-TEST(Deadline, FilterDetectsASystemCall)
+TEST(Deadline, SeccompFilterDetectsASystemCall)
 {
     if (!filters_work_here())
         GTEST_SKIP() << "system calls of the sanitizer or the emulator cannot be distinguished";
@@ -301,7 +301,7 @@ TEST(Deadline, DriverSleepsWhileTheThreadIsOffline)
     EXPECT_TRUE(exited_well(test::run_child("offline_deadline_thread", {"RTRCU_TICK_US=50"})));
 }
 
-TEST(Deadline, SettingADeadlineMakesADeadlineThread)
+TEST(Deadline, RcuSetDeadlineMakesTheCallerADeadlineThread)
 {
     test::Worker loop;
     loop.run([] { rcu_set_deadline(12345); });
@@ -312,7 +312,7 @@ TEST(Deadline, SettingADeadlineMakesADeadlineThread)
     EXPECT_EQ(test::stats().threads_deadline, 0u);
 }
 
-TEST(Deadline, DeadlineIsNotSetInsideASection)
+TEST(Deadline, RcuSetDeadlineInsideASectionIsRefused)
 {
     test::Worker loop;
     loop.run([] {

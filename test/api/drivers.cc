@@ -86,7 +86,7 @@ class Drivers : public testing::TestWithParam<Pair>
 {
 };
 
-TEST_P(Drivers, EveryDriverServesEveryPolicy)
+TEST_P(Drivers, CallbacksRunWithEveryDriverAndPolicy)
 {
     auto [driver, policy] = GetParam();
     EXPECT_TRUE(exited_well(
@@ -225,7 +225,7 @@ TEST(Sched, CreatesNoWorker)
     EXPECT_TRUE(exited_well(test::run_child("reports_to_a_handler", reports_soon)));
 }
 
-TEST(Sched, CreatesNoThreadAndInvokesAtQuiescentStates)
+TEST(Sched, CreatesNoThreadAndRunsCallbacksAtQuiescentStates)
 {
     for (const char *policy : {"inline", "throttle", "unbounded"})
         EXPECT_TRUE(exited_well(
@@ -293,7 +293,7 @@ CHILD(half_a_call_is_for_others)
     }
 }
 
-TEST(Sched, HalfOfACallsBudgetServesOtherThreads)
+TEST(Sched, HalfOfACallsBudgetGoesToOtherThreadsCallbacks)
 {
     EXPECT_TRUE(exited_well(test::run_child("half_a_call_is_for_others",
                                             {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline", "RTRCU_BLIMIT=100"})));
@@ -336,7 +336,7 @@ TEST(Sched, DeadlineThreadDoesNoDriverWork)
         exited_well(test::run_child("deadline_thread_does_no_work", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-TEST(Sched, PreemptibleProgramAdvancesItself)
+TEST(Sched, GracePeriodsAdvanceInAProgramWithoutQuiescentStateThreads)
 {
     EXPECT_TRUE(exited_well(test::run_child("preemptible_program", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
@@ -410,7 +410,7 @@ TEST(Drivers, SchedBarrierDoesNotWaitForLaterReaders)
         exited_well(test::run_child("sched_barrier_beside_a_reader", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-TEST(Drivers, SchedServesExitedThreadsWithinTheCallersLimits)
+TEST(Drivers, SchedRunsCallbacksOfExitedThreadsWithinTheCallersLimits)
 {
     EXPECT_TRUE(exited_well(
         test::run_child("online_threads_serve_exited_ones", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
@@ -435,7 +435,7 @@ CHILD(drop_permission)
     test::become_child_without_real_time("without_permission");
 }
 
-TEST(RealTime, RefusedRealTimeIsOnlyCounted)
+TEST(RealTime, DriverRefusedRealTimePriorityCountsTheRefusalAndRuns)
 {
     for (const char *setting : {"RTRCU_KTHREAD_PRIO=5", "RTRCU_KRCUD_RTPRIO=5"})
         EXPECT_TRUE(exited_well(test::run_child("drop_permission", {setting}))) << setting;
@@ -470,7 +470,7 @@ CHILD(weak_process)
     REQUIRE(advanced_by_itself(10) > 0);
 }
 
-TEST(Callers, LowPriorityCallerLeavesStepsToTheDriver)
+TEST(Callers, LowPriorityCallerLeavesGracePeriodStepsToTheDriver)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator ignores scheduling calls";
@@ -536,7 +536,7 @@ CHILD(pinned_with_late_reader)
     test::become_child("late_reader_on_one_cpu");
 }
 
-TEST(OneCpu, PollDriverPollsAgainOnOneCpu)
+TEST(OneCpu, PollDriverContinuesToPollOnOneCpu)
 {
     if (TEST_TSAN)
         GTEST_SKIP() << "the race detector forgets a thread before its last destructors";

@@ -206,7 +206,7 @@ TEST_F(Ending, ProcessEndsWithTheProgramsLastThread)
     }
 }
 
-TEST_F(Ending, WatcherSleepsWhileItWaits)
+TEST_F(Ending, WatcherOfTheEndSleepsBetweenChecks)
 {
     EXPECT_TRUE(exited_well(test::run_child("watched_asleep")));
 }

@@ -82,7 +82,7 @@ CHILD(child_frees)
     });
 }
 
-TEST(EntryPoints, EachCreatesTheDriverInAForksChild)
+TEST(EntryPoints, EachCallCreatesTheDriverInAForksChild)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)";
@@ -127,7 +127,7 @@ CHILD(refused_and_asked)
     }));
 }
 
-TEST(EntryPoints, EachRetriesARefusedDriver)
+TEST(EntryPoints, EachCallRetriesToCreateARefusedDriver)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer needs the memory that is refused";
@@ -135,7 +135,7 @@ TEST(EntryPoints, EachRetriesARefusedDriver)
         EXPECT_TRUE(exited_well(test::run_child(door))) << door;
 }
 
-TEST(EntryPoints, ProcessingCallRunsCallbacksWithoutThreads)
+TEST(EntryPoints, RcuProcessCallbacksWorksWithoutLibraryThreads)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer needs the memory that is refused";
@@ -231,7 +231,7 @@ CHILD(frees_at_the_limit)
     rcu_barrier();
 }
 
-TEST(EntryPoints, PointersCountAgainstTheLimits)
+TEST(EntryPoints, PointersOfRcuFreeCountAgainstTheLimits)
 {
     EXPECT_TRUE(exited_well(test::run_child("frees_at_the_limit")));
 }

@@ -180,14 +180,14 @@ CHILD(owners_calls)
     rcu_thread_offline();
 }
 
-TEST(Errno, IsPreserved)
+TEST(Errno, ErrnoIsPreserved)
 {
     EXPECT_TRUE(exited_well(test::run_child("all_calls")));
     EXPECT_TRUE(exited_well(test::run_child("all_calls", {"RTRCU_MEMBARRIER=off"})));
     EXPECT_TRUE(exited_well(test::run_child("all_calls", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-TEST(Errno, IsPreservedByOwnersThatRunCallbacks)
+TEST(Errno, ErrnoIsPreservedIfTheOwnerRunsCallbacks)
 {
     for (const char *driver : {"RTRCU_DRIVER=kthread", "RTRCU_DRIVER=sched"})
         EXPECT_TRUE(exited_well(test::run_child("owners_calls", {driver, "RTRCU_POLICY=inline"})));

@@ -21,7 +21,7 @@ int rt_priority_of(int thread)
 }
 
 /* Both kinds wait for the same sections at the same time. */
-TEST(Expedited, RunsBesideANormalGracePeriod)
+TEST(Expedited, ExpeditedGracePeriodEndsDuringANormalGracePeriod)
 {
     test::Worker reader, updater;
     reader.run([] { rcu_read_lock(); });
@@ -229,42 +229,42 @@ CHILD(drop_permission)
     test::become_child_without_real_time("without_permission");
 }
 
-TEST(ExpeditedWorker, SleepsWhileCallersAdvance)
+TEST(ExpeditedWorker, WorkerSleepsWhileCallersAdvance)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has threads of its own";
     EXPECT_TRUE(exited_well(test::run_child("callers_take_the_first_step")));
 }
 
-TEST(ExpeditedWorker, RunsAtItsPriority)
+TEST(ExpeditedWorker, WorkerRunsAtItsConfiguredPriority)
 {
     EXPECT_TRUE(exited_well(test::run_child("worker_at_real_time", {"RTRCU_KTHREAD_PRIO=7"})));
 }
 
-TEST(ExpeditedWorker, MayBeAnOrdinaryThread)
+TEST(ExpeditedWorker, WorkerMayBeAnOrdinaryThread)
 {
     EXPECT_TRUE(exited_well(test::run_child("worker_is_a_work_queue", {"RTRCU_EXP_WORKER=workqueue"})));
 }
 
-TEST(ExpeditedWorker, AdvancesAloneIfCallersAlwaysHandOver)
+TEST(ExpeditedWorker, WorkerAdvancesAloneWithKthreadOnly)
 {
     const std::vector<std::string> settings = {"RTRCU_EXP_WORKER=kthread-only", "RTRCU_KTHREAD_PRIO=7"};
     EXPECT_TRUE(exited_well(test::run_child("worker_takes_all_steps", settings)));
 }
 
-TEST(ExpeditedWorker, TakesTheHigherPriorityOfItsCallers)
+TEST(ExpeditedWorker, WorkerTakesTheHighestPriorityOfItsCallers)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator ignores scheduling calls";
     EXPECT_TRUE(exited_well(test::run_child("caller_raises_the_worker")));
 }
 
-TEST(ExpeditedWorker, ExistsOnceARealTimeThreadHasRegistered)
+TEST(ExpeditedWorker, WorkerIsCreatedWhenARealTimeThreadRegisters)
 {
     EXPECT_TRUE(exited_well(test::run_child("registration_makes_the_workers")));
 }
 
-TEST(ExpeditedWorker, RefusedPriorityIsReportedAndCounted)
+TEST(ExpeditedWorker, RefusedPriorityOfTheWorkerIsReportedAndCounted)
 {
     test::ChildResult result = test::run_child("drop_permission");
     EXPECT_TRUE(exited_well(result));

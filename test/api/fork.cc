@@ -328,7 +328,7 @@ CHILD(fork_beside_an_endless_callback)
     REQUIRE(runs == 3);
 }
 
-TEST_F(Fork, WaitForAnEndlessCallbackEndsAndIsReported)
+TEST_F(Fork, ForkStopsWaitingForAnEndlessCallbackAndReportsIt)
 {
     test::ChildResult result = test::run_child("fork_beside_an_endless_callback");
     EXPECT_TRUE(exited_well(result));
@@ -377,7 +377,7 @@ TEST_F(Fork, DeadlineLoopsCallbacksRunInTheChild)
 
 /* ---- threads ---- */
 
-TEST_F(Fork, ChildHasThreadsOfItsOwn)
+TEST_F(Fork, ChildCreatesItsOwnThreads)
 {
     in_forked_child([] {
         std::atomic<long> reads{0};
@@ -403,7 +403,7 @@ TEST_F(Fork, ChildHasThreadsOfItsOwn)
     });
 }
 
-TEST_F(Fork, GrandchildHasThreadsOfItsOwn)
+TEST_F(Fork, GrandchildCreatesItsOwnThreads)
 {
     queue(2);
     in_forked_child([] {
@@ -482,7 +482,7 @@ TEST_F(Fork, SeveralThreadsForkConcurrently)
 }
 
 /* In the parent, a thread serves the request.  The child has no such thread, so a new request must start one. */
-TEST_F(Fork, RequestBeforeTheForkIsServedWhenRepeatedInTheChild)
+TEST_F(Fork, OldCookieIsReachedOnceTheChildRequestsAGracePeriod)
 {
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });

@@ -291,7 +291,7 @@ using ForkHandlers = ForkedTest;
 /* With these settings only the signal wakes the interrupted thread. */
 const std::vector<std::string> looks_seldom = {"RTRCU_TICK_US=1000000", "RTRCU_SPIN_US=0"};
 
-TEST_F(ForkHandlers, ForkAndExecInAWaitLeavesTheParentUnharmed)
+TEST_F(ForkHandlers, HandlerMayForkAndExecDuringAWait)
 {
     for (const char *body : {"execs_while_it_synchronizes", "execs_while_it_expedites",
                              "execs_while_it_waits_for_callbacks", "execs_while_it_waits_for_a_cookie"}) {
@@ -301,7 +301,7 @@ TEST_F(ForkHandlers, ForkAndExecInAWaitLeavesTheParentUnharmed)
     }
 }
 
-TEST_F(ForkHandlers, TornChildThatReturnsIsEndedWithAMessage)
+TEST_F(ForkHandlers, ChildForkedByAHandlerInsideTheLibraryAbortsWhenItReturns)
 {
     for (const char *body : {"returns_while_it_synchronizes", "returns_while_it_expedites",
                              "returns_while_it_waits_for_callbacks", "returns_while_it_waits_for_a_cookie"}) {
@@ -311,7 +311,7 @@ TEST_F(ForkHandlers, TornChildThatReturnsIsEndedWithAMessage)
     }
 }
 
-TEST_F(ForkHandlers, TornChildThatWaitsInItsHandlerIsEndedWithAMessage)
+TEST_F(ForkHandlers, ChildForkedByAHandlerInsideTheLibraryAbortsWhenItWaits)
 {
     test::ChildResult result = test::run_child("waits_in_the_handler_of_a_torn_child", looks_seldom);
     EXPECT_TRUE(exited_well(result));
@@ -320,7 +320,7 @@ TEST_F(ForkHandlers, TornChildThatWaitsInItsHandlerIsEndedWithAMessage)
 
 #if defined(__x86_64__)
 /* Such a fork takes no lock, so it does not matter which locks the interrupted call holds. */
-TEST_F(ForkHandlers, ForksAtAnyStepOfACallLeaveTheParentUnharmed)
+TEST_F(ForkHandlers, HandlerMayForkAtAnyInstructionOfACall)
 {
     test::ChildResult result = test::run_child("forks_twice_at_steps_of_its_calls");
     EXPECT_TRUE(exited_well(result)) << result.output;
@@ -328,14 +328,14 @@ TEST_F(ForkHandlers, ForksAtAnyStepOfACallLeaveTheParentUnharmed)
 }
 #endif
 
-TEST_F(ForkHandlers, ForkInsideTheThreadsOwnForkLeavesTheParentUnharmed)
+TEST_F(ForkHandlers, HandlerMayForkDuringAForkOfItsThread)
 {
     test::ChildResult result = test::run_child("forks_while_it_forks", {"RTRCU_FORK_WAIT_US=5000000"});
     EXPECT_TRUE(exited_well(result));
     EXPECT_TRUE(result.contains(torn)) << result.output;
 }
 
-TEST_F(ForkHandlers, ChildOfAForkOutsideTheLibraryMayCallIt)
+TEST_F(ForkHandlers, ChildForkedOutsideTheLibraryMayCallTheLibrary)
 {
     EXPECT_TRUE(exited_well(test::run_child("forks_outside_the_library")));
 }

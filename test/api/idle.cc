@@ -296,7 +296,7 @@ TEST(IdleThreads, ThreadsExitWhileIdle)
     EXPECT_TRUE(test::exited_well(test::run_child("exits", kSoon)));
 }
 
-TEST(IdleThreads, ForksChildIsScanned)
+TEST(IdleThreads, ForkingThreadIsScannedInTheChild)
 {
     if (TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "here the child of a process with threads cannot create threads";
@@ -308,12 +308,12 @@ TEST(IdleThreads, DeadlineThreadsAreAlwaysScanned)
     EXPECT_TRUE(test::exited_well(test::run_child("deadline", kSoon)));
 }
 
-TEST(IdleThreads, IdleThreadsSurviveARefusedFence)
+TEST(IdleThreads, GracePeriodsEndIfMembarrierIsRefusedWhileThreadsAreIdle)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("sandboxed", kSoon)));
 }
 
-TEST(IdleThreads, GracePeriodsWithoutFenceOrStepsAreCounted)
+TEST(IdleThreads, ImmediateAndFencelessGracePeriodsAreCounted)
 {
     EXPECT_TRUE(test::exited_well(test::run_child("counted", kSoon)));
 }

@@ -130,7 +130,7 @@ TEST(List, PlainOperationsChangeTheList)
     EXPECT_EQ(a.node.prev, RTRCU_LIST_GONE_PREV);
 }
 
-TEST(List, RcuOperationsKeepLinksForReaders)
+TEST(List, RemovedEntriesKeepTheirLinksForReaders)
 {
     LIST_HEAD(head);
     LIST_HEAD(other);
@@ -247,7 +247,7 @@ void with_faults_said(void (*remove)(Item *), Item *item)
     remove(item);
 }
 
-TEST(ListDeathTest, SecondRemovalFaults)
+TEST(ListDeathTest, SecondRemovalOfAnEntryFaults)
 {
     RTRCU_LIST_HEAD(head);
     HLIST_HEAD(chain);

@@ -31,7 +31,7 @@ CHILD(double_call_rcu)
     rcu_read_unlock();
 }
 
-TEST(Misuse, CheckedBuildEndsAtSecondCallOfQueuedHead)
+TEST(Misuse, CheckedLibraryAbortsAtASecondCallRcuOfAQueuedHead)
 {
     if (!TEST_DEBUG)
         GTEST_SKIP() << "undefined without checks";
@@ -381,7 +381,7 @@ class WaitInside : public testing::TestWithParam<std::pair<const char *, const c
 };
 
 /* Release builds cannot return either: they print the reason, and the stall report follows at its usual time. */
-TEST_P(WaitInside, IsReported)
+TEST_P(WaitInside, WaitInsideASectionIsReported)
 {
     auto [child, call] = GetParam();
     std::string said = std::string(call) + "() inside a read-side critical section";
@@ -492,7 +492,7 @@ CHILD(barrier_at_an_exit_in_a_callback)
         pause();
 }
 
-TEST(Misuse, BarrierInAnExitHandlerOfACallbackIsReported)
+TEST(Misuse, BarrierInAnExitHandlerThatACallbackStartedIsReported)
 {
     EXPECT_TRUE(aborted(test::run_child("barrier_at_an_exit_in_a_callback"), "rcu_barrier() inside a callback"));
 }

@@ -55,7 +55,7 @@ Found library()
 }
 
 /* Initial-exec storage is taken from a small reserve, shared by all libraries that are loaded late. */
-TEST(Object, TakesLittleThreadLocalStorage)
+TEST(Object, LibraryUsesLittleThreadLocalStorage)
 {
     Found found = library();
     EXPECT_TRUE(found.static_storage) << found.path;

@@ -91,7 +91,7 @@ class OldKernel : public testing::TestWithParam<std::string>
 {
 };
 
-TEST_P(OldKernel, WorksWithoutTheFeature)
+TEST_P(OldKernel, LibraryWorksWithoutTheKernelFeature)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";

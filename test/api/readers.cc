@@ -116,7 +116,7 @@ void *crowd_body(void *argument)
     return nullptr;
 }
 
-TEST(Readers, ThousandsReadConcurrently)
+TEST(Readers, ThousandsOfThreadsReadConcurrently)
 {
     Crowd crowd;
     std::vector<pthread_t> threads(many);
@@ -147,7 +147,7 @@ TEST(Readers, ThousandsReadConcurrently)
 }
 
 /* Threads start, read, queue and exit continuously, while others synchronize and replace the objects that they read. */
-TEST(Readers, MayRegisterAndExitWhileOthersSynchronize)
+TEST(Readers, ThreadsMayRegisterAndExitWhileOthersSynchronize)
 {
     Arena arena;
     std::vector<std::thread> parents, updaters;
@@ -192,7 +192,7 @@ TEST(Readers, MayRegisterAndExitWhileOthersSynchronize)
     EXPECT_EQ(test::stats().callbacks_backlog, 0u);
 }
 
-TEST(Readers, ExplicitRegistrationIsCountedOnce)
+TEST(Readers, SecondRegistrationIsNotCountedAgain)
 {
     std::thread([] {
         uint64_t before = test::stats().threads_registered;
@@ -226,7 +226,7 @@ __attribute__((constructor(102))) void read_before_main()
     synchronize_rcu();
 }
 
-TEST(Readers, MayReadBeforeMain)
+TEST(Readers, SectionsMayBeUsedBeforeMain)
 {
     EXPECT_EQ(seen_before_main, 1);
 }

@@ -100,7 +100,7 @@ TEST_F(Ready, LoopThatSleepsOfflineIsWokenForItsCallbacks)
     });
 }
 
-TEST_F(Ready, DescriptorIsNotReadableAfterAllCallbacks)
+TEST_F(Ready, DescriptorIsNotReadableAfterAllCallbacksHaveRun)
 {
     inline_policy();
     test::Worker loop;
@@ -139,7 +139,7 @@ TEST_F(Ready, EdgeTriggeredLoopIsWokenForCallbacksBeyondTheBudget)
     });
 }
 
-TEST_F(Ready, CallbacksReadyBeforeTheFirstCallSetTheDescriptor)
+TEST_F(Ready, DescriptorIsReadableForCallbacksReadyBeforeItsCreation)
 {
     configure([](struct rtrcu_config *config) {
         config->policy = RTRCU_POLICY_INLINE;
@@ -156,7 +156,7 @@ TEST_F(Ready, CallbacksReadyBeforeTheFirstCallSetTheDescriptor)
     });
 }
 
-TEST_F(Ready, BulkFreesSetTheDescriptorToo)
+TEST_F(Ready, RcuFreeMakesTheDescriptorReadable)
 {
     inline_policy();
     test::Worker loop;
@@ -170,7 +170,7 @@ TEST_F(Ready, BulkFreesSetTheDescriptorToo)
 
 /* ---- numbers ---- */
 
-TEST_F(Ready, NumberIsNonblockingAndNotInheritedByPrograms)
+TEST_F(Ready, DescriptorIsNonblockingAndClosedOnExec)
 {
     inline_policy();
     test::Worker loop;
@@ -188,7 +188,7 @@ TEST_F(Ready, NumberIsNonblockingAndNotInheritedByPrograms)
 }
 
 /* The program closes its number, and the next file that it opens gets it. */
-TEST_F(Ready, ReusedNumberIsNeverWritten)
+TEST_F(Ready, FileWithAClosedDescriptorsNumberIsNeverWritten)
 {
     inline_policy();
     test::Worker loop;
@@ -214,7 +214,7 @@ TEST_F(Ready, ReusedNumberIsNeverWritten)
     });
 }
 
-TEST_F(Ready, EndOfTheThreadClosesTheLibrarysDuplicate)
+TEST_F(Ready, ThreadExitClosesTheLibrarysDuplicateDescriptor)
 {
     inline_policy();
     int before = open_events();
@@ -231,7 +231,7 @@ TEST_F(Ready, EndOfTheThreadClosesTheLibrarysDuplicate)
     EXPECT_EQ(open_events(), before);
 }
 
-TEST_F(Ready, UnregisteringClosesTheLibrarysDuplicate)
+TEST_F(Ready, UnregisteringClosesTheLibrarysDuplicateDescriptor)
 {
     inline_policy();
     test::Worker loop;
@@ -274,7 +274,7 @@ CHILD(owner_that_calls_in_once)
     REQUIRE(test::eventually([] { return runs == 3; }));
 }
 
-TEST_F(Ready, OwnerThatIsOnlyLateIsNotReported)
+TEST_F(Ready, OwnerThatProcessesItsCallbacksLateIsNotReported)
 {
     test::ChildResult result = test::run_child("owner_that_calls_in_once", {"RTRCU_POLICY=inline"});
     EXPECT_TRUE(exited_well(result));
@@ -283,7 +283,7 @@ TEST_F(Ready, OwnerThatIsOnlyLateIsNotReported)
 
 /* ---- refusals ---- */
 
-TEST_F(Ready, PolicyInWhichOwnersRunNothingIsRefused)
+TEST_F(Ready, DescriptorIsRefusedIfThePolicyLetsOwnersRunNoCallback)
 {
     configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_DAEMON; });
     EXPECT_EQ(rtrcu_ready_fd(), -ENOTSUP);
@@ -294,7 +294,7 @@ CHILD(ready_with_a_driver_without_a_thread)
     REQUIRE(rtrcu_ready_fd() == -ENOTSUP);
 }
 
-TEST_F(Ready, DriverWithoutAThreadIsRefused)
+TEST_F(Ready, DescriptorIsRefusedIfTheDriverHasNoThread)
 {
     EXPECT_TRUE(exited_well(
         test::run_child("ready_with_a_driver_without_a_thread", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));

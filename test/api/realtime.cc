@@ -124,7 +124,7 @@ CHILD(existing_threads_are_raised)
     }).join();
 }
 
-TEST(RealTime, ExistingThreadsAreRaised)
+TEST(RealTime, ExistingThreadsOfTheLibraryAreRaised)
 {
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
@@ -141,7 +141,7 @@ CHILD(reset_on_fork_producer)
     }).join();
 }
 
-TEST(RealTime, CallbackOfAResetOnForkProducerRunsAtRealTimePriority)
+TEST(RealTime, CallbackOfAProducerWithResetOnForkRunsAtRealTimePriority)
 {
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
@@ -187,7 +187,7 @@ CHILD(callbacks_do_not_lift)
     _exit(0);
 }
 
-TEST(RealTime, CallbackThatQueuesAnotherDoesNotKeepItsDaemonReal)
+TEST(RealTime, CallbackThatQueuesAnotherDoesNotKeepItsDaemonRealTime)
 {
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
@@ -233,7 +233,7 @@ CHILD(stays_ordinary)
     }).join();
 }
 
-TEST(RealTime, ZerosKeepAllThreadsOrdinary)
+TEST(RealTime, PrioritiesOfZeroKeepAllThreadsOrdinary)
 {
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
@@ -350,7 +350,7 @@ class Refused : public testing::TestWithParam<const char *>
 {
 };
 
-TEST_P(Refused, RealTimeIsCountedAndReportedOnce)
+TEST_P(Refused, RefusedRealTimePriorityIsCountedAndReportedOnce)
 {
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";

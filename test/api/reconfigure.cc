@@ -106,7 +106,7 @@ CHILD(affinity_refused)
     test::become_child("all_cpus_unknown");
 }
 
-TEST(Reconfigure, CreatesOneDaemonPerCpu)
+TEST(Reconfigure, ChangeToPolicyKrcudCreatesOneDaemonPerCpu)
 {
     EXPECT_TRUE(exited_well(test::run_child("all_cpus_by_name")));
     if (TEST_TSAN || TEST_ASAN)

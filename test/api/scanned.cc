@@ -71,7 +71,7 @@ CHILD(rt_awake_and_gone)
     REQUIRE(test::stats().limit_stops == stopped);
 }
 
-TEST(RtAwake, CpuIsNotLimitedAfterItsThreadHasExited)
+TEST(RtAwake, BatchesAreNotLimitedAfterTheRealTimeThreadOfTheCpuHasExited)
 {
     EXPECT_TRUE(exited_well(test::run_child("rt_awake_and_gone")));
 }

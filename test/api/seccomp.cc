@@ -462,7 +462,7 @@ CHILD(driver_changes_without_a_fence)
     REQUIRE(ran);
 }
 
-TEST(Sandbox, RefusedChangeReleasesTheDriver)
+TEST(Sandbox, DriverContinuesAfterARefusedChangeOfSettings)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
@@ -493,7 +493,7 @@ class Sandbox : public testing::TestWithParam<const char *>
 {
 };
 
-TEST_P(Sandbox, GracePeriodsContinue)
+TEST_P(Sandbox, GracePeriodsContinueAfterMembarrierIsRefused)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
@@ -518,7 +518,7 @@ TEST(SandboxStall, ReaderWithoutAcknowledgmentIsReportedAndWaitedFor)
     EXPECT_TRUE(result.contains("RTRCU_MEMBARRIER=off")) << result.output;
 }
 
-TEST(SandboxStall, VisitBlockedByARealTimeReaderIsReported)
+TEST(SandboxStall, VisitOfACpuBlockedByARealTimeReaderIsReported)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";

@@ -53,7 +53,7 @@ TEST(SrcuStatic, StaticallyDefinedDomainsWork)
     }
 }
 
-TEST_F(Srcu, SynchronizeWaitsForSectionThatBeganBefore)
+TEST_F(Srcu, SynchronizeWaitsForEarlierSections)
 {
     test::Worker updater;
     int index = srcu_read_lock(&own_);
@@ -64,7 +64,7 @@ TEST_F(Srcu, SynchronizeWaitsForSectionThatBeganBefore)
     updater.wait();
 }
 
-TEST_F(Srcu, SectionDelaysNeitherOtherDomainsNorNativeOne)
+TEST_F(Srcu, SectionDelaysNeitherOtherDomainsNorTheNativeDomain)
 {
     int index = srcu_read_lock(&own_);
     synchronize_srcu(&defined);
@@ -72,14 +72,14 @@ TEST_F(Srcu, SectionDelaysNeitherOtherDomainsNorNativeOne)
     srcu_read_unlock(&own_, index);
 }
 
-TEST_F(Srcu, NativeSectionDoesNotDelayDomains)
+TEST_F(Srcu, SectionOfTheNativeDomainDelaysNoOtherDomain)
 {
     rcu_read_lock();
     synchronize_srcu(&own_);
     rcu_read_unlock();
 }
 
-TEST_F(Srcu, SectionEndsOnThreadToWhichItsIndexWasPassed)
+TEST_F(Srcu, SectionMayEndOnTheThreadThatGotItsIndex)
 {
     int index = srcu_read_lock(&own_);
     unsigned long cookie = start_poll_synchronize_srcu(&own_);
@@ -88,7 +88,7 @@ TEST_F(Srcu, SectionEndsOnThreadToWhichItsIndexWasPassed)
     EXPECT_TRUE(poll_state_synchronize_srcu(&own_, cookie));
 }
 
-TEST_F(Srcu, CookieNeedsFullGracePeriod)
+TEST_F(Srcu, CookieIsReachedAfterAFullGracePeriod)
 {
     unsigned long cookie = get_state_synchronize_srcu(&own_);
     EXPECT_FALSE(poll_state_synchronize_srcu(&own_, cookie));
@@ -96,7 +96,7 @@ TEST_F(Srcu, CookieNeedsFullGracePeriod)
     EXPECT_TRUE(poll_state_synchronize_srcu(&own_, cookie));
 }
 
-TEST_F(Srcu, UnlockThatWakesKeepsErrno)
+TEST_F(Srcu, UnlockThatWakesAWaiterPreservesErrno)
 {
     test::Worker updater;
     int index = srcu_read_lock(&own_);
@@ -118,7 +118,7 @@ TEST_F(Srcu, CleanupOfDomainInUseIsRefused)
     synchronize_srcu(&own_);
 }
 
-TEST_F(Srcu, DomainIsNotInitialisedTwice)
+TEST_F(Srcu, SecondInitOfADomainIsRefused)
 {
     int index = srcu_read_lock(&defined);
     test::CapturedErrors errors;
@@ -131,7 +131,7 @@ TEST_F(Srcu, DomainIsNotInitialisedTwice)
     EXPECT_EQ(init_srcu_struct(&own_), 0);
 }
 
-TEST_F(Srcu, DomainEndsOnce)
+TEST_F(Srcu, SecondCleanupOfADomainIsRefused)
 {
     EXPECT_EQ(cleanup_srcu_struct(&own_), 0);
     test::CapturedErrors errors;
@@ -149,7 +149,7 @@ void count_run(rcu_head *)
     runs++;
 }
 
-TEST_F(Srcu, CallbackRunsAfterSectionThatBeganBefore)
+TEST_F(Srcu, CallbackWaitsForEarlierSectionsOfItsDomain)
 {
     rcu_head head;
     runs = 0;
@@ -204,7 +204,7 @@ TEST_F(Srcu, CallbackMayQueueItself)
     EXPECT_EQ(runs, 4);
 }
 
-TEST_F(Srcu, StartedPollEndsWithoutFurtherCalls)
+TEST_F(Srcu, StartedGracePeriodEndsWithoutFurtherCalls)
 {
     unsigned long cookie = start_poll_synchronize_srcu(&own_);
     EXPECT_TRUE(test::eventually([&] { return poll_state_synchronize_srcu(&own_, cookie); }));
@@ -247,7 +247,7 @@ void wait_for_other(rcu_head *head)
     runs++;
 }
 
-TEST_F(Srcu, CallbackMayWaitForCallbacksOfOtherDomain)
+TEST_F(Srcu, CallbackMayWaitForCallbacksOfAnotherDomain)
 {
     Waiting waiting = {{}, &defined};
     runs = 0;
@@ -355,7 +355,7 @@ CHILD(barrier_in_callback)
     srcu_barrier(&misused);
 }
 
-TEST(SrcuMisuse, CheckedBuildEndsAtSecondUnlock)
+TEST(SrcuMisuse, CheckedLibraryAbortsAtASecondUnlock)
 {
     if (!TEST_DEBUG)
         GTEST_SKIP() << "undefined without checks";
@@ -364,7 +364,7 @@ TEST(SrcuMisuse, CheckedBuildEndsAtSecondUnlock)
     EXPECT_TRUE(result.contains("srcu_read_unlock(misused, ")) << result.output;
 }
 
-TEST(SrcuMisuse, CheckedBuildEndsAtSecondCallOfQueuedHead)
+TEST(SrcuMisuse, CheckedLibraryAbortsAtASecondCallSrcuOfAQueuedHead)
 {
     if (!TEST_DEBUG)
         GTEST_SKIP() << "undefined without checks";
@@ -373,7 +373,7 @@ TEST(SrcuMisuse, CheckedBuildEndsAtSecondCallOfQueuedHead)
     EXPECT_TRUE(result.contains("is queued already and its callback has not begun")) << result.output;
 }
 
-TEST(SrcuMisuse, WrongIndexIsReportedAndHasNoEffect)
+TEST(SrcuMisuse, UnlockWithAWrongIndexIsReportedAndHasNoEffect)
 {
     test::ChildResult result = test::run_child("wrong_index");
     bool well = TEST_DEBUG ? bool{aborted(result, "srcu_read_unlock(misused, -1)")}
@@ -442,12 +442,12 @@ CHILD(callback_ends_thread)
     srcu_barrier(&misused);
 }
 
-TEST(SrcuMisuse, OverwrittenDomainEndsProgram)
+TEST(SrcuMisuse, OverwrittenDomainAbortsTheProgram)
 {
     EXPECT_TRUE(aborted(test::run_child("domain_on_stack"), "has been overwritten: its memory was freed or used"));
 }
 
-TEST(SrcuMisuse, CallOfDomainThatIsNoneEndsProgram)
+TEST(SrcuMisuse, CallOnAnUninitialisedDomainAbortsTheProgram)
 {
     EXPECT_TRUE(aborted(test::run_child("call_after_end"), "call_srcu(): the domain at 0x"));
     EXPECT_TRUE(aborted(test::run_child("barrier_of_copy"), "was copied or moved from other memory"));
@@ -455,7 +455,7 @@ TEST(SrcuMisuse, CallOfDomainThatIsNoneEndsProgram)
                         "is not initialised, or has been destroyed; call init_srcu_struct()"));
 }
 
-TEST(SrcuMisuse, CheckedBuildEndsAtSectionOfDomainThatIsNone)
+TEST(SrcuMisuse, CheckedLibraryAbortsAtASectionOfAnUninitialisedDomain)
 {
     if (!TEST_DEBUG)
         GTEST_SKIP() << "the section begins at address 0";
@@ -464,12 +464,12 @@ TEST(SrcuMisuse, CheckedBuildEndsAtSectionOfDomainThatIsNone)
     EXPECT_TRUE(aborted(test::run_child("section_ends_after_domain"), "srcu_read_unlock(): the domain at 0x"));
 }
 
-TEST(SrcuMisuse, CallbackThatEndsItsThreadEndsProgram)
+TEST(SrcuMisuse, CallbackThatEndsItsThreadAbortsTheProgram)
 {
     EXPECT_TRUE(aborted(test::run_child("callback_ends_thread"), "has ended the thread that serves all domains"));
 }
 
-TEST(SrcuMisuse, CheckedBuildEndsAtWaitInsideOwnSection)
+TEST(SrcuMisuse, CheckedLibraryAbortsAtAWaitInsideASectionOfTheSameDomain)
 {
     if (!TEST_DEBUG)
         GTEST_SKIP() << "the stall report names the domain";
@@ -477,7 +477,7 @@ TEST(SrcuMisuse, CheckedBuildEndsAtWaitInsideOwnSection)
     EXPECT_TRUE(aborted(result, "synchronize_srcu(misused) waits for itself: its section began at"));
 }
 
-TEST_F(Srcu, CallerOfDownReadMayWaitForUpReadElsewhere)
+TEST_F(Srcu, ThreadAfterDownReadMayWaitForUpReadOfAnotherThread)
 {
     int index = srcu_down_read(&own_);
     std::thread other([&] {
@@ -488,7 +488,7 @@ TEST_F(Srcu, CallerOfDownReadMayWaitForUpReadElsewhere)
     other.join();
 }
 
-TEST(SrcuMisuse, BarrierInsideCallbackEndsProgram)
+TEST(SrcuMisuse, BarrierInsideACallbackAbortsTheProgram)
 {
     test::ChildResult result = test::run_child("barrier_in_callback");
     EXPECT_TRUE(aborted(result, "srcu_barrier(misused) inside a callback of that domain would wait for itself"));
@@ -514,7 +514,7 @@ CHILD(no_worker)
     }));
 }
 
-TEST(SrcuRefused, CallersDoTheWorkWithoutAWorker)
+TEST(SrcuRefused, CallersAdvanceGracePeriodsIfTheWorkerCannotBeCreated)
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "sanitizers and emulators need address space of their own";
@@ -539,14 +539,14 @@ CHILD(ended_too_often)
     std::thread([] { synchronize_srcu(&misused); }).join();
 }
 
-TEST(SrcuStall, ReportNamesUnlockTooMany)
+TEST(SrcuStall, ReportNamesASurplusUnlock)
 {
     test::ChildResult result =
         test::run_child_until("ended_too_often", "more sections have ended than begun", {"RTRCU_STALL_TIMEOUT_MS=100"});
     EXPECT_TRUE(result.contains("domain misused: a grace period has waited")) << result.output;
 }
 
-TEST(SrcuStall, ReportNamesDomain)
+TEST(SrcuStall, ReportNamesTheDomain)
 {
     /* Debug builds list the sections at the end of the report. */
     const char *last = TEST_DEBUG ? "a section of thread" : "for 1 section";

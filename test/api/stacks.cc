@@ -42,7 +42,7 @@ CHILD(stack_of_the_setting)
     REQUIRE(stack_of_a_callback() >= size_t{100} << 20);
 }
 
-TEST(Stacks, HaveTheDefaultOrConfiguredSize)
+TEST(Stacks, ThreadStacksHaveTheDefaultOrConfiguredSize)
 {
     EXPECT_TRUE(exited_well(test::run_child("stack_of_the_default")));
     EXPECT_TRUE(exited_well(test::run_child("stack_of_the_setting")));

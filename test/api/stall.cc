@@ -64,7 +64,7 @@ CHILD(quiescent_state_thread)
     stall_with([] { REQUIRE(rcu_register_thread_qsbr() == 0); });
 }
 
-TEST(Stall, NamesAPreemptibleReader)
+TEST(Stall, ReportNamesAPreemptibleReader)
 {
     auto begin = std::chrono::steady_clock::now();
     test::ChildResult result =
@@ -78,7 +78,7 @@ TEST(Stall, NamesAPreemptibleReader)
     EXPECT_FALSE(result.contains("the-innocent")) << result.output;
 }
 
-TEST(Stall, NamesAQuiescentStateThread)
+TEST(Stall, ReportNamesAQuiescentStateThread)
 {
     test::ChildResult result =
         test::run_child_until("quiescent_state_thread", "callbacks that wait for it", {"RTRCU_STALL_TIMEOUT_MS=30"});
@@ -104,7 +104,7 @@ CHILD(three_reports)
     updater.join();
 }
 
-TEST(Stall, IsReportedAgainAtGrowingAges)
+TEST(Stall, StallIsReportedAgainAtGrowingAges)
 {
     test::ChildResult result = test::run_child("three_reports", {"RTRCU_STALL_TIMEOUT_MS=10"});
     EXPECT_TRUE(exited_well(result));
@@ -238,7 +238,7 @@ CHILD(full_pipe)
     REQUIRE(test::stats().stall_reports > 0);
 }
 
-TEST(Stall, GracePeriodEndsDespiteAFullPipeAndTheReportIsCounted)
+TEST(Stall, FullPipeDoesNotHoldUpTheGracePeriodAndTheLostReportIsCounted)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator does not show the system calls of threads";
@@ -283,7 +283,7 @@ CHILD(loader_lock)
     updater.join();
 }
 
-TEST(Stall, PluginThatWaitsWhileLoadingContinues)
+TEST(Stall, PluginMayWaitForAGracePeriodWhileItIsLoaded)
 {
     EXPECT_TRUE(exited_well(test::run_child("loader_lock", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
@@ -306,7 +306,7 @@ CHILD(handler_waits)
     steps.wait(3);
 }
 
-TEST(Stall, HandlerMayWait)
+TEST(Stall, StallHandlerMayWait)
 {
     EXPECT_TRUE(exited_well(test::run_child("handler_waits", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
@@ -329,7 +329,7 @@ CHILD(handler_ends_its_thread)
     }
 }
 
-TEST(Stall, HandlerMayEndItsThread)
+TEST(Stall, StallHandlerMayEndItsThread)
 {
     EXPECT_TRUE(exited_well(test::run_child("handler_ends_its_thread", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
@@ -385,7 +385,7 @@ CHILD(report_without_a_thread)
     _exit(0); /* avoids the leak check of a sanitizer, which needs a thread */
 }
 
-TEST(Stall, IsPrintedWithoutAThread)
+TEST(Stall, StallIsReportedWithoutLibraryThreads)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";

@@ -245,12 +245,12 @@ class Steps : public testing::TestWithParam<const char *>
     }
 };
 
-TEST_P(Steps, HandlerAtEveryInstruction)
+TEST_P(Steps, HandlerMayReadAtEveryInstruction)
 {
     expect_holds({});
 }
 
-TEST_P(Steps, HandlerAtEveryInstructionWithFullFences)
+TEST_P(Steps, HandlerMayReadAtEveryInstructionWithFullFences)
 {
     expect_holds({"RTRCU_MEMBARRIER=off"});
 }

@@ -45,7 +45,7 @@ class Synchronize : public testing::TestWithParam<Kind>
     }
 };
 
-TEST_P(Synchronize, EndsWithoutReaders)
+TEST_P(Synchronize, SynchronizeReturnsWithoutReaders)
 {
     uint64_t before = completed();
     kind_.synchronize();
@@ -53,7 +53,7 @@ TEST_P(Synchronize, EndsWithoutReaders)
 }
 
 /* A grace period that is found busy shows that the waiter waits. */
-TEST_P(Synchronize, WaitsForASectionThatBeganBefore)
+TEST_P(Synchronize, SynchronizeWaitsForEarlierSections)
 {
     test::Worker reader, updater;
     reader.run([] { rcu_read_lock(); });
@@ -131,7 +131,7 @@ TEST_P(Synchronize, QuiescentStateThreadIsOfflineWhileItWaits)
     EXPECT_EQ(done, 2);
 }
 
-TEST_P(Synchronize, ReadersSeeNoFreedObjectBesideManyUpdaters)
+TEST_P(Synchronize, ReadersSeeNoFreedObjectDuringManyUpdates)
 {
     test::Replaced shared;
     std::atomic<bool> stop{false};
@@ -192,7 +192,7 @@ TEST_P(Synchronize, ConcurrentWaitersShareGracePeriods)
 INSTANTIATE_TEST_SUITE_P(Kinds, Synchronize, testing::ValuesIn(kinds),
                          [](const auto &kind) { return kind.param.name; });
 
-TEST(SynchronizeConfig, SettingsReplaceOneKindByTheOther)
+TEST(SynchronizeConfig, SettingsMakeCallsUseTheOtherKindOfGracePeriod)
 {
     struct rtrcu_config before, config;
     rtrcu_config_get(&before);
@@ -236,7 +236,7 @@ void keep(int)
     released.wait(1);
 }
 
-TEST(SynchronizeHelp, AnotherWaiterContinuesForAStoppedOne)
+TEST(SynchronizeHelp, WaiterAdvancesTheGracePeriodOfAStoppedWaiter)
 {
     if (TEST_TSAN)
         GTEST_SKIP() << "the race detector delays signals while a thread waits in a system call";

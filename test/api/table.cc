@@ -76,7 +76,7 @@ class HashTable : public testing::Test
     std::vector<Entry> entries; /* outlive the table */
 };
 
-TEST_F(HashTable, SizeZeroIsTheDefaultAndOneIsPermitted)
+TEST_F(HashTable, SizeZeroGivesTheDefaultAndSizeOneIsPermitted)
 {
     create({.buckets = 0, .limit = 0, .longest = 0, .seed = 0, .reserved = {}});
     EXPECT_EQ(stats().buckets, 64u);
@@ -98,7 +98,7 @@ TEST_F(HashTable, TooManyBucketsAreRefused)
     EXPECT_EQ(table, nullptr);
 }
 
-TEST_F(HashTable, LimitBelowSmallestSizeIsExact)
+TEST_F(HashTable, LimitBelowTheSmallestSizeIsExact)
 {
     create({.buckets = 64, .limit = 1, .longest = 0, .seed = 0, .reserved = {}});
     Entry first{}, second{};
@@ -110,7 +110,7 @@ TEST_F(HashTable, LimitBelowSmallestSizeIsExact)
     EXPECT_EQ(insert(second, 2, 2), 0);
 }
 
-TEST_F(HashTable, HashThatIsAlwaysZeroIsSlowAndRight)
+TEST_F(HashTable, TableWorksIfEveryHashIsZero)
 {
     create();
     entries.resize(3000);
@@ -126,7 +126,7 @@ TEST_F(HashTable, HashThatIsAlwaysZeroIsSlowAndRight)
     EXPECT_EQ(stats().entries, 0u);
 }
 
-TEST_F(HashTable, LongestBucketIsRefused)
+TEST_F(HashTable, InsertIntoABucketOfTheMaximumLengthIsRefused)
 {
     create({.buckets = 0, .limit = 0, .longest = 3, .seed = 0, .reserved = {}});
     entries.resize(4);
@@ -136,7 +136,7 @@ TEST_F(HashTable, LongestBucketIsRefused)
     EXPECT_EQ(insert(entries[3], 1, 3), 0) << "another bucket";
 }
 
-TEST_F(HashTable, NodeIsInsertedAndRemovedOnce)
+TEST_F(HashTable, SecondInsertOrRemovalOfANodeIsRefused)
 {
     create();
     Entry entry{};
@@ -170,7 +170,7 @@ TEST_F(HashTable, NodeOfAnotherTableIsNotRemovedOrReplaced)
     rtrcu_hash_destroy(other);
 }
 
-TEST_F(HashTable, WalkOfZeroBucketsEnds)
+TEST_F(HashTable, WalkByZeroBucketsPerStepEnds)
 {
     create();
     Entry entry{};
@@ -184,7 +184,7 @@ TEST_F(HashTable, WalkOfZeroBucketsEnds)
     EXPECT_LT(calls, 1000);
 }
 
-TEST_F(HashTable, VisitMayRemoveAndInsert)
+TEST_F(HashTable, VisitorMayRemoveAndInsert)
 {
     create();
     struct Visit {
@@ -214,7 +214,7 @@ TEST_F(HashTable, VisitMayRemoveAndInsert)
     synchronize_rcu();
 }
 
-TEST_F(HashTable, ReadersInsideOutliveTheTable)
+TEST_F(HashTable, ReadersInsideMayUseADestroyedTable)
 {
     create();
     entries.resize(2000);
@@ -258,7 +258,7 @@ bool updates(const rtrcu_hash_node *, const void *table)
     return rtrcu_hash_add(*own, 5, &another.node) != 0;
 }
 
-TEST_F(HashTable, UpdateInAMatchFunctionEndsTheProgram)
+TEST_F(HashTable, UpdateInAMatchFunctionAbortsTheProgram)
 {
     if (TEST_EMULATED || TEST_TSAN)
         GTEST_SKIP() << "no threads in the child of a process with threads";
@@ -273,7 +273,7 @@ TEST_F(HashTable, UpdateInAMatchFunctionEndsTheProgram)
         "update no table in a signal handler, nor in a function");
 }
 
-TEST_F(HashTable, DestroyOfADestroyedTableEndsTheProgram)
+TEST_F(HashTable, DestroyingATableTwiceAbortsTheProgram)
 {
     if (TEST_EMULATED || TEST_TSAN)
         GTEST_SKIP() << "no threads in the child of a process with threads";

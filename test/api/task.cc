@@ -15,7 +15,7 @@ namespace
 {
 
 /* No other thread reads: the caller's grace period waits for the caller's parked task. */
-TEST(Task, CallerWaitsForItsOwnParkedTask)
+TEST(Task, SynchronizeWaitsForATaskThatTheCallerParked)
 {
     rcu_task task;
     rcu_task_init(&task, "parked");
@@ -134,7 +134,7 @@ TEST(Task, ExitingThreadClosesATransferredSection)
     synchronize_rcu();
 }
 
-TEST(Task, ExitInsideASectionIsReportedAndRepaired)
+TEST(Task, ExitOfATaskInsideASectionIsReportedAndClosesTheSection)
 {
     rcu_task task;
     rcu_task_init(&task, "careless");
@@ -263,12 +263,12 @@ void run_pool(unsigned int seed, int replacements)
     EXPECT_EQ(pool.shared().bad(), 0);
 }
 
-TEST(Task, SectionsAcrossParksOnManyThreadsProtect)
+TEST(Task, ParkedSectionsProtectOnManyThreads)
 {
     run_pool(static_cast<unsigned int>(test::seeded_random("Task")()), 60);
 }
 
-TEST(Task, SectionsAcrossParksProtectOnTheLeafsList)
+TEST(Task, ParkedSectionsProtectOnTheLeafsList)
 {
     rtrcu_config config;
     rtrcu_config_get(&config);
@@ -280,7 +280,7 @@ TEST(Task, SectionsAcrossParksProtectOnTheLeafsList)
 }
 
 /* The handler is called again when another task arrives for which the same grace period waits. */
-TEST(Task, BlockingHandlerIsCalledForEachArrival)
+TEST(Task, BlockingHandlerIsCalledForEachTaskThatBlocksAGracePeriod)
 {
     static std::atomic<int> told{0};
     rcu_task_set_blocking_handler([] { told++; });

@@ -70,7 +70,7 @@ void take_a_millisecond(rcu_head *head)
     owned::run(head);
 }
 
-TEST_F(ThreadStats, OwnersCallbacksAreTimed)
+TEST_F(ThreadStats, TimeOfCallbacksThatTheOwnerRunsIsMeasured)
 {
     configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
     owned::runs = 0;
@@ -92,7 +92,7 @@ TEST_F(ThreadStats, OwnersCallbacksAreTimed)
     other.run([] { EXPECT_EQ(now().callback_ns, 0u) << "another thread's callbacks are not its own"; });
 }
 
-TEST_F(ThreadStats, SizeIsCheckedAndShortened)
+TEST_F(ThreadStats, InvalidSizeIsRefusedAndLargerSizeIsShortened)
 {
     struct rtrcu_thread_stats stats = {};
     for (uint32_t bad : {0u, 12u}) {

@@ -434,7 +434,7 @@ CHILD(first_section_in_the_last_round)
     }
 }
 
-TEST(Threads, FirstSectionInTheLastRoundOfDestructorsLeavesNoRegistration)
+TEST(Threads, ThreadThatFirstReadsInItsLastDestructorIsUnregistered)
 {
     if (TEST_TSAN)
         GTEST_SKIP() << "the race detector forgets a thread before its last destructors";
@@ -494,7 +494,7 @@ TEST(Threads, ExplicitRegistrationIsRefusedWithoutADriver)
     refusal_works("registration_refused");
 }
 
-TEST(Threads, CookieIsReachedAfterARefusal)
+TEST(Threads, CookieIsReachedIfTheDriverCannotBeCreated)
 {
     refusal_works("cookie_refused");
 }
@@ -514,17 +514,17 @@ TEST(Threads, ProcessingCallbacksWithoutThreadsDoesNotWaitForReaders)
     refusal_works("expedited_refused");
 }
 
-TEST(Threads, DriverWithANiceValueAdvancesItself)
+TEST(Threads, GracePeriodsAdvanceIfTheDriverHasANiceValue)
 {
     refusal_works("begin_nice");
 }
 
-TEST(Threads, BarrierDoesTheWorkWithoutThreads)
+TEST(Threads, BarrierRunsCallbacksIfNoThreadCanBeCreated)
 {
     refusal_works("barrier_without_threads");
 }
 
-TEST(Threads, DriverReplacesARefusedDaemon)
+TEST(Threads, DriverRunsCallbacksIfADaemonCannotBeCreated)
 {
     refusal_works("daemon_refused");
 }
@@ -544,12 +544,12 @@ TEST(Threads, DaemonsDoNotChangeAnOwnersScheduling)
     refusal_works("owner_keeps_its_policy", {"RTRCU_POLICY=krcud", "RTRCU_KRCUD_WHEN=always", "RTRCU_BHLIMIT=1"});
 }
 
-TEST(Threads, UseTheProcessAttributesAndNotTheirCreators)
+TEST(Threads, LibraryThreadsHaveAttributesOfTheProcessNotOfTheirCreator)
 {
     EXPECT_TRUE(exited_well(test::run_child("pinned_loop_registers_first")));
 }
 
-TEST(Threads, StayOnTheCpusOfTheProcess)
+TEST(Threads, LibraryThreadsStayOnTheCpusOfTheProcess)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has threads of its own";
@@ -557,7 +557,7 @@ TEST(Threads, StayOnTheCpusOfTheProcess)
     EXPECT_TRUE(exited_well(test::run_child("moved_by_hand")));
 }
 
-TEST(Threads, StayOnTheCpusOfTheSetting)
+TEST(Threads, LibraryThreadsStayOnTheConfiguredCpus)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has threads of its own";
@@ -572,7 +572,7 @@ TEST(Threads, StayOnTheCpusOfTheSetting)
     EXPECT_TRUE(exited_well(test::run_child("threads_on_another_list")));
 }
 
-TEST(Threads, AreCreatedEvenIfASandboxRefusesTheirScheduling)
+TEST(Threads, LibraryThreadsAreCreatedIfASandboxRefusesTheirScheduling)
 {
     if (TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp(), and the race detector creates threads";
@@ -580,7 +580,7 @@ TEST(Threads, AreCreatedEvenIfASandboxRefusesTheirScheduling)
 }
 
 /* The C library reserves room in every stack for libraries that are loaded later; the amount can be configured. */
-TEST(Threads, HaveAStackThatTheCLibraryAccepts)
+TEST(Threads, LibraryThreadsStartIfTheCLibraryNeedsLargerStacks)
 {
     if (TEST_ASAN || TEST_TSAN)
         GTEST_SKIP() << "sanitizers have stacks that are large enough";
@@ -588,7 +588,7 @@ TEST(Threads, HaveAStackThatTheCLibraryAccepts)
         exited_well(test::run_child("callbacks_run", {"GLIBC_TUNABLES=glibc.rtld.optional_static_tls=5000000"})));
 }
 
-TEST(Threads, OpenNoFiles)
+TEST(Threads, LibraryThreadsOpenNoFiles)
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "sanitizers and emulators open files of their own";

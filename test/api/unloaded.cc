@@ -64,7 +64,7 @@ CHILD(unloads_with_a_retired_object)
     close_with_one_queued(&Plugin::retire);
 }
 
-TEST(Unloaded, CallbackWithoutItsCodeIsNamed)
+TEST(Unloaded, CallbackWhoseCodeWasUnloadedIsNamed)
 {
     if (!TEST_DEBUG)
         GTEST_SKIP() << "release builds do not check";
@@ -85,7 +85,7 @@ CHILD(unloads_in_order)
     REQUIRE(gone_runs == 2);
 }
 
-TEST(Unloaded, BarrierBeforeUnloadingIsEnough)
+TEST(Unloaded, CodeMayBeUnloadedAfterABarrier)
 {
     EXPECT_TRUE(exited_well(test::run_child("unloads_in_order")));
 }
@@ -114,7 +114,7 @@ CHILD(code_made_at_run_time)
     REQUIRE(test::stats().callbacks_invoked == 1);
 }
 
-TEST(Unloaded, GeneratedCodeIsAccepted)
+TEST(Unloaded, CallbackInGeneratedCodeIsAccepted)
 {
     EXPECT_TRUE(exited_well(test::run_child("code_made_at_run_time")));
 }

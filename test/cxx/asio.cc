@@ -107,7 +107,7 @@ asio::awaitable<void> cancelled(std::atomic<int> &caught)
     }
 }
 
-TEST(Asio, ErrorIsThrownInsideTheSection)
+TEST(Asio, ExceptionOfAnAwaitIsThrownInsideTheSection)
 {
     std::atomic<int> caught{0};
     asio::thread_pool pool(1);

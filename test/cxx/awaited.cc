@@ -81,7 +81,7 @@ TEST(Awaited, AwaitableNeedNotBeMovable)
 
 // The coroutine is destroyed while it is suspended: first the temporaries of its co_await are destroyed, then its
 // sections.
-TEST(Awaited, DestroyedCoroutineLeavesNoSectionOpen)
+TEST(Awaited, DestroyedCoroutineClosesItsSection)
 {
     for (bool by_task : {false, true}) {
         std::coroutine_handle<> noted;
@@ -141,7 +141,7 @@ Picky await_own(int &value)
     value += co_await rtrcu::parking(task, Own(2));
 }
 
-TEST(Awaited, PromiseReceivesTheArgumentItself)
+TEST(Awaited, AwaitTransformGetsAReferenceToTheArgument)
 {
     int value = 0;
     await_own(value);
@@ -164,7 +164,7 @@ Job read_in_the_same_expression(rtrcu::cell<int> &cell, std::coroutine_handle<> 
     EXPECT_TRUE(rcu_read_lock_held());
 }
 
-TEST(Awaited, ExpressionContinuesInTheSection)
+TEST(Awaited, AwaitExpressionContinuesInTheSection)
 {
     rtrcu::cell<int> cell(std::in_place, 1);
     std::coroutine_handle<> noted;

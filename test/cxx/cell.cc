@@ -151,7 +151,7 @@ TEST_F(Cell, ReadAcceptsEveryKindOfSection)
     EXPECT_EQ(cell.read(section)->number, 7);
 }
 
-TEST_F(Cell, UpdateChangesACopyInAllThreeForms)
+TEST_F(Cell, AllFormsOfUpdateChangeACopy)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
     EXPECT_TRUE(cell.update([](Value &copy) { copy.number++; }));
@@ -199,7 +199,7 @@ TEST_F(Cell, UpdateAcceptsEveryKindOfSection)
 }
 
 // A value that another updater replaces during the change must not be freed, nor its address be reused.
-TEST_F(Cell, ChangeFunctionRunsInASection)
+TEST_F(Cell, UpdateFunctionRunsInASection)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
     int inside = 0;
@@ -232,7 +232,7 @@ TEST_F(Cell, ConcurrentUpdatersLoseNoChange)
 }
 
 // The change function stores a value itself, as a faster updater: the change starts over from that value.
-TEST_F(Cell, UpdateStartsOverIfTheValueWasReplaced)
+TEST_F(Cell, UpdateRestartsIfTheValueWasReplaced)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
     int calls = 0;
@@ -393,7 +393,7 @@ TEST_F(Cell, KeepsAlignment)
     EXPECT_EQ(reinterpret_cast<uintptr_t>(now.get()) % 128, 0u);
 }
 
-TEST_F(Cell, DestructorDoesNotWait)
+TEST_F(Cell, DestructorDoesNotWaitForReaders)
 {
     rtrcu::guard section;
     {

@@ -41,7 +41,7 @@ TEST(Domain, General1And2IsLockableAndRegionsNest)
 }
 
 // members/1, /3, /4, /6: their effects.  /2 and /8: no data race involving *this, which the race detector checks.
-TEST(Domain, MembersOpenAndCloseRegions)
+TEST(Domain, LockAndUnlockOpenAndCloseARegion)
 {
     auto work = [] {
         std::rcu_domain &domain = std::rcu_default_domain();
@@ -61,7 +61,7 @@ TEST(Domain, MembersOpenAndCloseRegions)
 }
 
 // members/6 and /7: unlock() may invoke evaluations.  Here it does not, so evaluations may take locks of its caller.
-TEST(Domain, MembersUnlockInvokesNoEvaluation)
+TEST(Domain, UnlockInvokesNoEvaluation)
 {
     std::atomic<bool> here{false};
     const std::thread::id self = std::this_thread::get_id();

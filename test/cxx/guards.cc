@@ -38,7 +38,7 @@ rtrcu::guard begun()
     return section;
 }
 
-TEST(Guard, MovesToAnotherScope)
+TEST(Guard, GuardMovesToAnotherScope)
 {
     std::optional<rtrcu::guard> kept;
     {
@@ -103,7 +103,7 @@ TEST(Guard, GuardMovesWithItsTask)
 }
 
 // A section without a guard belongs to no task.  A task with guards is parked, and its guards end on any thread.
-TEST(Guard, TaskIsParkedOutsideItsGuards)
+TEST(Guard, TaskIsParkedWhenItsGuardEnds)
 {
     rtrcu::task task("parked");
     std::optional<rtrcu::guard> guard(std::in_place, task);
@@ -206,7 +206,7 @@ CHILD(quiescent_ends_without_a_driver)
     REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST(Quiescent, ThreadEndsAlthoughTheDriverCannotBeCreated)
+TEST(Quiescent, ThreadExitsCleanlyIfTheDriverCannotBeCreated)
 {
     if (TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "here the child of a process with threads cannot be used";
@@ -215,7 +215,7 @@ TEST(Quiescent, ThreadEndsAlthoughTheDriverCannotBeCreated)
 
 // ---- loops with a deadline ----
 
-TEST(Deadline, LoopRunsCallbacksOnlyWhileItRests)
+TEST(Deadline, RunEveryKeepsItsPeriodAndTheThreadMayBlockAfterwards)
 {
     using namespace std::chrono_literals;
     rtrcu::cell<int> cell(std::in_place, 0);
@@ -292,7 +292,7 @@ template <typename Place> void publish_and_read(Place &place)
     rcu_assign_pointer(place, nullptr);
 }
 
-TEST(Pointers, MayBeAtomicOrPlain)
+TEST(Pointers, RcuDereferenceAcceptsAtomicAndPlainPointers)
 {
     std::atomic<Route *> atomic{nullptr};
     publish_and_read(atomic);
@@ -314,7 +314,7 @@ TEST(Pointers, MayBeAtomicOrPlain)
 }
 
 // A thread reads a pointer as std::atomic that another publishes with a macro, and the other way round.
-TEST(Pointers, MacroPublishesForAnAtomicLoad)
+TEST(Pointers, RcuAssignPointerPublishesForAnAtomicLoad)
 {
     std::atomic<Route *> place{nullptr}, answer{nullptr};
     std::thread other([&] {

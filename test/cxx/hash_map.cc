@@ -69,7 +69,7 @@ class HashMap : public testing::Test
     }
 };
 
-TEST_F(HashMap, FindsWhatWasInsertedOrAssigned)
+TEST_F(HashMap, InsertedAndAssignedValuesAreFound)
 {
     Numbers map;
     EXPECT_FALSE(map.find(1));
@@ -80,7 +80,7 @@ TEST_F(HashMap, FindsWhatWasInsertedOrAssigned)
     EXPECT_EQ(map.size(), 1u);
 }
 
-TEST_F(HashMap, TryEmplaceKeepsThePresentValue)
+TEST_F(HashMap, TryEmplaceKeepsAnExistingValue)
 {
     Numbers map;
     EXPECT_TRUE(map.try_emplace(1, 10));
@@ -97,7 +97,7 @@ TEST_F(HashMap, EraseRemovesOnce)
     EXPECT_FALSE(map.contains(1));
 }
 
-TEST_F(HashMap, UpdateChangesACopyOrReturnsTheNextValue)
+TEST_F(HashMap, UpdateFunctionMayChangeACopyOrReturnANewValue)
 {
     Numbers map;
     EXPECT_FALSE(map.update(1, [](Counted &copy) { copy.number++; }));
@@ -129,7 +129,7 @@ TEST_F(HashMap, SnapshotIsASectionAndKeepsItsValue)
     EXPECT_EQ(now->number, 10);
 }
 
-TEST_F(HashMap, FindsWithinASectionOfTheCaller)
+TEST_F(HashMap, FindWorksInsideASectionOfTheCaller)
 {
     Numbers map;
     map.try_emplace(1, 10);
@@ -153,7 +153,7 @@ TEST_F(HashMap, TakesKeysOfOtherTypes)
     EXPECT_TRUE(map.erase(std::string_view("one")));
 }
 
-TEST_F(HashMap, StepwiseVisitVisitsEachValueOnce)
+TEST_F(HashMap, VisitInStepsVisitsEachValueOnce)
 {
     Numbers map;
     for (int key = 0; key < 500; key++)
@@ -187,7 +187,7 @@ struct Resource : std::pmr::memory_resource {
     }
 };
 
-TEST_F(HashMap, EntriesReleaseMemoryToTheirAllocatorAfterTheMap)
+TEST_F(HashMap, EntriesMayReturnToTheirAllocatorAfterTheMapIsDestroyed)
 {
     Resource resource;
     {

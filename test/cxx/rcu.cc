@@ -390,7 +390,7 @@ struct Chain : std::rcu_obj_base<Chain> {
             (new Chain(*left))->retire();
     }
 };
-TEST(Base, EvaluationMayScheduleAnother)
+TEST(Base, EvaluationMayScheduleAnotherEvaluation)
 {
     std::atomic<int> left{20};
     (new Chain(left))->retire();
@@ -419,7 +419,7 @@ struct Names : std::rcu_obj_base<Names> {
         return link() + deleter() + call();
     }
 };
-TEST(Base, HidesNoNamesOfTheProgram)
+TEST(Base, BaseClassHidesNoNamesOfDerivedClasses)
 {
     EXPECT_EQ(Names::sum(), 6);
 }

@@ -27,7 +27,7 @@ struct Counted {
     }
 };
 
-TEST(SleepableDomain, RetiredObjectOutlivesAMovedSection)
+TEST(SleepableDomain, RetiredObjectIsKeptForAMovedSection)
 {
     std::atomic<int> alive{0};
     rtrcu::domain own("own");

@@ -58,7 +58,7 @@ class Inspect : public testing::TestWithParam<const char *>
 {
 };
 
-TEST_P(Inspect, ShowsHoldouts)
+TEST_P(Inspect, TopShowsHoldouts)
 {
     Subject subject({GetParam()});
     ASSERT_TRUE(subject.is_ready);
@@ -115,7 +115,7 @@ TEST_P(Inspect, CountsGracePeriodsByDuration)
 INSTANTIATE_TEST_SUITE_P(Every, Inspect, testing::Values(SUBJECTS));
 
 /* In code built with RTRCU_DEBUG, an inspection shows how long each reader has been inside. */
-TEST(InspectSections, AreMeasuredInDebugBuildsOfPrograms)
+TEST(InspectSections, SectionsAreMeasuredInDebugBuildsOfPrograms)
 {
     Subject subject({MEASURED});
     const Domain domain = look_when_it_waits(subject);
@@ -152,7 +152,7 @@ TEST(InspectBusy, CountersRiseWhileTheProgramRuns)
     EXPECT_EQ(subject.end(), 0);
 }
 
-TEST(InspectWithoutLibrary, NoCopyIsFound)
+TEST(InspectWithoutLibrary, NoCopyOfTheLibraryIsFoundInAProcessWithoutIt)
 {
     Subject subject({"/bin/sh", "-c", "echo ready; read end"});
     ASSERT_TRUE(subject.is_ready);
@@ -181,7 +181,7 @@ std::set<std::string> names_of_page()
     return names;
 }
 
-TEST(InspectPage, HasEveryNameOfTheBlock)
+TEST(InspectPage, PageListsEveryNameOfTheInspectedBlock)
 {
     Subject subject({SUBJECT});
     ProcessMemory memory(subject.pid);

@@ -69,7 +69,7 @@ TEST(Names, NamesOfProcessesThreadsAndTasksAreEscaped)
 }
 
 /* A process may exit between the opening and the reading of its files; reading then fails. */
-TEST(Names, UnreadableFileIsEmpty)
+TEST(Names, NameFromAnUnreadableFileIsEmpty)
 {
     EXPECT_EQ(lab::inspect::text_of_file("/proc/self/mem"), ""); // nothing is mapped at address 0
     EXPECT_EQ(lab::inspect::text_of_file("/proc/self/no such file"), "");

@@ -225,7 +225,7 @@ TEST(InspectRefused, ProcessesOfOtherUsersAreReported)
               as_wanted);
 }
 
-TEST(InspectRefused, ReportsTheMissingPermission)
+TEST(InspectRefused, MissingPermissionIsReported)
 {
     const int nobody = 999999999;
     try {

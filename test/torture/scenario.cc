@@ -26,7 +26,7 @@ void expect_error(const std::string &text, std::initializer_list<const char *> p
         EXPECT_NE(error.find(part), std::string::npos) << error << "\nlacks " << part;
 }
 
-TEST(Scenario, ReadsTheGivenKeys)
+TEST(Scenario, FileSetsTheGivenKeys)
 {
     Scenario scenario;
     std::string error;
@@ -44,7 +44,7 @@ TEST(Scenario, ReadsTheGivenKeys)
     EXPECT_FALSE(scenario.busted);
 }
 
-TEST(Scenario, UsesAllWaysByDefault)
+TEST(Scenario, AllWaysToWaitAreUsedByDefault)
 {
     Scenario scenario;
     std::string error;
@@ -52,7 +52,7 @@ TEST(Scenario, UsesAllWaysByDefault)
     EXPECT_EQ(scenario.ways.size(), static_cast<std::size_t>(Way::count));
 }
 
-TEST(Scenario, MistakesAreNamed)
+TEST(Scenario, ErrorMessagesNameTheMistake)
 {
     expect_error("[]", {"scenario X", "not a JSON object"});
     expect_error("{", {"scenario X", "not JSON"});

@@ -34,7 +34,7 @@ TEST(Complaint, FirstMessagesArePrinted)
     EXPECT_FALSE(errors.contains("number")) << errors.text();
 }
 
-TEST(Complaint, LaterMessagesAreCountedAndPrintedRarely)
+TEST(Complaint, AfterTheFirstMessagesOnlyPowersOfTwoArePrinted)
 {
     complaint kind = {};
     test::CapturedErrors errors;
@@ -78,7 +78,7 @@ TEST(Complaint, NamesTheThreadAndPrintsTheStackOnce)
 
 /* ---- messages that another thread prints ---- */
 
-TEST(ComplaintBox, HoldsAMessageUntilAnotherThreadWritesIt)
+TEST(ComplaintBox, BoxHoldsAMessageUntilAnotherThreadPrintsIt)
 {
     complaint kind = {};
     complaint_box box = {};
@@ -99,7 +99,7 @@ TEST(ComplaintBox, HoldsAMessageUntilAnotherThreadWritesIt)
     EXPECT_FALSE(complaint_box_write(&box));
 }
 
-TEST(ComplaintBox, FurtherMessagesAreOnlyCountedWhileOneWaits)
+TEST(ComplaintBox, MessagesAreOnlyCountedWhileTheBoxIsFull)
 {
     complaint kind = {};
     complaint_box box = {};
@@ -116,7 +116,7 @@ TEST(ComplaintBox, FurtherMessagesAreOnlyCountedWhileOneWaits)
     EXPECT_FALSE(complaint_box_write(&box)) << "complaint_box_forget() drops the message, as in a fork's child";
 }
 
-TEST(ComplaintBox, MessageWithoutABoxIsWrittenByItsThread)
+TEST(ComplaintBox, MessageWithoutABoxIsPrintedByItsThread)
 {
     complaint kind = {};
     test::CapturedErrors errors;

@@ -17,7 +17,7 @@ namespace
 {
 
 /* In a fork's child the lock is held by the forking thread, by another thread, or free. */
-TEST(Lock, ReleaseIfMineKeepsTheLockOfAnotherHolder)
+TEST(Lock, ReleaseIfMineKeepsALockThatAnotherThreadHolds)
 {
     lock mine, others;
     lock_init(&mine, LOCK_RANK_BARRIER);
@@ -37,7 +37,7 @@ TEST(Lock, ReleaseIfMineKeepsTheLockOfAnotherHolder)
     EXPECT_FALSE(lock_any_held(UINT32_MAX));
 }
 
-TEST(Lock, ContendedLockIsHandedOver)
+TEST(Lock, ReleaseIfMineHandsAContendedLockToTheWaiter)
 {
     lock handed;
     lock_init(&handed, LOCK_RANK_BARRIER);
@@ -52,7 +52,7 @@ TEST(Lock, ContendedLockIsHandedOver)
     EXPECT_EQ(handed.word, 0u);
 }
 
-TEST(Lock, IsHeldByItsTaker)
+TEST(Lock, LockIsHeldByTheThreadThatAcquiredIt)
 {
     struct lock lock;
     lock_init(&lock, LOCK_RANK_LEAF);
@@ -71,7 +71,7 @@ TEST(Lock, IsHeldByItsTaker)
     EXPECT_EQ(lock.word, 0u);
 }
 
-TEST(Lock, TryTakesAFreeLock)
+TEST(Lock, TryAcquiresAFreeLock)
 {
     struct lock lock;
     lock_init(&lock, LOCK_RANK_GP);
@@ -89,7 +89,7 @@ TEST(Lock, ThreadIdIsTheKernelsId)
     EXPECT_NE(other, lock_thread_number());
 }
 
-TEST(Lock, HandedOverToTheWaiter)
+TEST(Lock, ReleaseHandsAContendedLockToTheWaiter)
 {
     struct lock lock;
     lock_init(&lock, LOCK_RANK_LEAF);
@@ -118,7 +118,7 @@ TEST(Lock, HandedOverToTheWaiter)
     EXPECT_EQ(lock.word, 0u);
 }
 
-TEST(Lock, HoldersExcludeEachOther)
+TEST(Lock, LockExcludesOtherThreads)
 {
     struct lock lock;
     lock_init(&lock, LOCK_RANK_LEAF);
@@ -139,7 +139,7 @@ TEST(Lock, HoldersExcludeEachOther)
     EXPECT_EQ(plain, 4L * turns);
 }
 
-TEST(Lock, ResetRemovesAMissingOwner)
+TEST(Lock, ResetFreesTheLockOfAThreadThatDoesNotExist)
 {
     struct lock lock;
     lock_init(&lock, LOCK_RANK_LEAF);

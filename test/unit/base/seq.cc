@@ -11,7 +11,7 @@ namespace
 const uint64_t bases[] = {
     0, 4, 400, UINT64_MAX - 3, UINT64_MAX - 7, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 4, (UINT64_C(1) << 62)};
 
-TEST(Seq, BeginsIdle)
+TEST(Seq, FirstSequenceNumberIsIdle)
 {
     EXPECT_FALSE(seq_is_running(SEQ_FIRST));
     EXPECT_EQ(SEQ_FIRST % SEQ_STEP, 0u);
@@ -50,7 +50,7 @@ TEST(Seq, CookieOfAnIdleMachineIsTheNextGracePeriod)
     }
 }
 
-TEST(Seq, CookieOfARunningMachineIsTheOneAfter)
+TEST(Seq, CookieOfARunningMachineIsTheNextGracePeriodAfterTheRunningOne)
 {
     for (uint64_t base : bases) {
         uint64_t running = seq_started(base), cookie = seq_snap(running);
@@ -62,7 +62,7 @@ TEST(Seq, CookieOfARunningMachineIsTheOneAfter)
     }
 }
 
-TEST(Seq, ReachedStaysReachedOverTheWrap)
+TEST(Seq, ReachedCookieStaysReachedOverTheWrap)
 {
     uint64_t seq = 0 - 3 * SEQ_STEP, cookie = seq_snap(seq);
     for (int turn = 0; turn < 8; turn++) {
@@ -72,9 +72,9 @@ TEST(Seq, ReachedStaysReachedOverTheWrap)
 }
 
 /* Random pairs of numbers at a known distance, also across the wrap. */
-TEST(Seq, ComparisonsFollowTheDistance)
+TEST(Seq, ComparisonsAreRightOverTheWrap)
 {
-    auto random = test::seeded_random("Seq.ComparisonsFollowTheDistance");
+    auto random = test::seeded_random("Seq.ComparisonsAreRightOverTheWrap");
     for (int i = 0; i < 100000; i++) {
         uint64_t a = random();
         int64_t distance = static_cast<int64_t>(random()) >> (1 + random() % 62);
@@ -84,9 +84,9 @@ TEST(Seq, ComparisonsFollowTheDistance)
     }
 }
 
-TEST(Seq, SnapNeverNamesAGracePeriodThatHasBegun)
+TEST(Seq, CookieIsReachedAfterExactlyOneWholeGracePeriod)
 {
-    auto random = test::seeded_random("Seq.SnapNeverNamesAGracePeriodThatHasBegun");
+    auto random = test::seeded_random("Seq.CookieIsReachedAfterExactlyOneWholeGracePeriod");
     uint64_t seq = 0 - 500 * SEQ_STEP;
     for (int i = 0; i < 2000; i++) {
         uint64_t cookie = seq_snap(seq);

@@ -7,7 +7,7 @@
 namespace
 {
 
-TEST(Tally, LoweringReturnsThePreviousNumber)
+TEST(Tally, LowerReturnsThePreviousCount)
 {
     tally count = {};
     tally_raise(&count);
@@ -18,7 +18,7 @@ TEST(Tally, LoweringReturnsThePreviousNumber)
     EXPECT_EQ(tally_acquire(&count), 0u);
 }
 
-TEST(Tally, RaiseFromAnOldNumberFails)
+TEST(Tally, RaiseFromAnOutdatedCountFails)
 {
     tally count = {};
     uint32_t seen = tally_read(&count);
@@ -29,7 +29,7 @@ TEST(Tally, RaiseFromAnOldNumberFails)
     EXPECT_EQ(tally_read(&count), 2u);
 }
 
-TEST(Tally, LoweringIfRaisedStopsAtZero)
+TEST(Tally, LowerIfRaisedDoesNotGoBelowZero)
 {
     tally count = {};
     tally_lower_if_raised(&count);
@@ -39,7 +39,7 @@ TEST(Tally, LoweringIfRaisedStopsAtZero)
     EXPECT_EQ(tally_read(&count), 0u);
 }
 
-TEST(TallyDeath, LoweringWithoutARaiseBreaksTheInvariant)
+TEST(TallyDeath, LowerWithoutARaiseBreaksTheInvariant)
 {
     if (!CHECK_DEBUG)
         GTEST_SKIP() << "release builds do not check invariants";

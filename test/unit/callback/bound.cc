@@ -69,7 +69,7 @@ TEST_F(Bound, CountsTheQueuesThatHaveABacklog)
     EXPECT_EQ(tally_read(&cb_->bound.queues), 0u);
 }
 
-TEST_F(Bound, SharesAreInForceAboveTheLimitUntilSevenEighths)
+TEST_F(Bound, SharesApplyAboveTheLimitUntilSevenEighthsOfIt)
 {
     config_.qmax_process = 16;
     reader_record *a = world_.craft(0), *b = world_.craft(0);
@@ -97,7 +97,7 @@ TEST_F(Bound, ShareOfManyQueuesIsAtLeastOne)
     EXPECT_EQ(callback_full_at(cb_), 1u);
 }
 
-TEST_F(Bound, LimitIsAMillionByDefault)
+TEST_F(Bound, ProcessLimitIsAMillionByDefault)
 {
     config_.qmax = 2000;
     add(1000000);
@@ -106,7 +106,7 @@ TEST_F(Bound, LimitIsAMillionByDefault)
     EXPECT_TRUE(exceeded());
 }
 
-TEST_F(Bound, LimitIsSixteenTimesALargeMaximumByDefault)
+TEST_F(Bound, ProcessLimitIsSixteenTimesALargeQmaxByDefault)
 {
     config_.qmax = 100000;
     add(1600000);
@@ -116,7 +116,7 @@ TEST_F(Bound, LimitIsSixteenTimesALargeMaximumByDefault)
     EXPECT_EQ(callback_full_at(cb_), 100000u) << "a share above qmax changes nothing";
 }
 
-TEST_F(Bound, LowerLimitIsJudgedAnew)
+TEST_F(Bound, ChangedLimitIsComparedWithTheBacklogAgain)
 {
     add(100);
     config_.qmax_process = 99;
@@ -127,7 +127,7 @@ TEST_F(Bound, LowerLimitIsJudgedAnew)
     EXPECT_FALSE(exceeded());
 }
 
-TEST_F(Bound, OwnersCheckTheirShareOnceItIsInForce)
+TEST_F(Bound, OwnersCheckTheirBacklogOnceSharesApply)
 {
     config_.qmax_process = 20;
     reader_record *a = world_.craft(0), *b = world_.craft(0);
@@ -145,7 +145,7 @@ TEST_F(Bound, OwnersCheckTheirShareOnceItIsInForce)
 }
 
 /* More queues may get a backlog, and then the share shrinks. */
-TEST_F(Bound, OwnersCheckAgainAfterAnEighthOfTheirShare)
+TEST_F(Bound, OwnersCheckTheirBacklogAfterAnEighthOfTheirShare)
 {
     config_.qmax_process = 400;
     reader_record *a = world_.craft(0), *b = world_.craft(0);

@@ -12,7 +12,7 @@ class Callback : public CallbackWorld
 {
 };
 
-TEST_F(Callback, WaitsForAWholeGracePeriod)
+TEST_F(Callback, CallbackWaitsForAWholeGracePeriod)
 {
     reader_record *record = world_.craft(0);
     EXPECT_TRUE(enqueue(record) & CALLBACK_FIRST);
@@ -32,7 +32,7 @@ TEST_F(Callback, WaitsForAWholeGracePeriod)
     EXPECT_EQ(invoke(record, everything()), 0u);
 }
 
-TEST_F(Callback, QueuedDuringAGracePeriodWaitsForTheNext)
+TEST_F(Callback, CallbackQueuedDuringAGracePeriodWaitsForTheNext)
 {
     reader_record *record = world_.craft(0);
     enqueue(record);
@@ -54,7 +54,7 @@ TEST_F(Callback, QueuedDuringAGracePeriodWaitsForTheNext)
 }
 
 /* callback_collect() makes a callback ready whose cookie is reached, and the next pass still notifies its owner. */
-TEST_F(Callback, CompletedSegmentBecomesReadyWhenMoreIsCollected)
+TEST_F(Callback, CollectingMakesCallbacksOfEndedGracePeriodsReady)
 {
     reader_record *record = world_.craft(0);
     enqueue(record);
@@ -67,7 +67,7 @@ TEST_F(Callback, CompletedSegmentBecomesReadyWhenMoreIsCollected)
     EXPECT_EQ(invoke(record, everything()), 1u);
 }
 
-TEST_F(Callback, OrderHoldsOverManyGracePeriods)
+TEST_F(Callback, CallbacksRunInOrderOverManyGracePeriods)
 {
     reader_record *record = world_.craft(0);
     for (int turn = 0; turn < 50; turn++) {
@@ -126,7 +126,7 @@ TEST_F(Callback, ThreadsWithoutARecordUseTheSharedQueue)
 
 /* ---- the claim ---- */
 
-TEST_F(Callback, ClaimHolderRunsAlone)
+TEST_F(Callback, QueueClaimedByAnotherThreadIsNotRun)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
@@ -137,7 +137,7 @@ TEST_F(Callback, ClaimHolderRunsAlone)
     EXPECT_EQ(callback_slot(record)->queue.claim, 0u);
 }
 
-TEST_F(Callback, DriverIsNotifiedAtTheEndOfAWantedClaim)
+TEST_F(Callback, EndOfAClaimReportsThatAnotherThreadWantsIt)
 {
     static reader_record *record;
     record = world_.craft(0);
@@ -164,7 +164,7 @@ TEST_F(Callback, DriverIsNotifiedAtTheEndOfAWantedClaim)
     EXPECT_EQ(callback_slot(record)->queue.claim, 0u);
 }
 
-TEST_F(Callback, WithoutWaitingTheLockIsOnlyTried)
+TEST_F(Callback, BudgetWithoutWaitingOnlyTriesTheQueuesLock)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
@@ -178,7 +178,7 @@ TEST_F(Callback, WithoutWaitingTheLockIsOnlyTried)
     EXPECT_EQ(invoke(record, budget), 3u);
 }
 
-TEST_F(Callback, ThreadEndingInsideCallbackReleasesItsQueue)
+TEST_F(Callback, ThreadThatExitsInsideACallbackReleasesItsQueue)
 {
     world_.fill_last_leaf();
     reader_record *record = world_.craft(0); /* in the second leaf */
@@ -216,7 +216,7 @@ void invoke_nested(rcu_head *head)
     nested->state = rtrcu_self.state;
 }
 
-TEST_F(Callback, NestedInvocationRunsNoCallback)
+TEST_F(Callback, InvocationInsideACallbackRunsNoCallback)
 {
     reader_record *record = world_.craft(0);
     Nested nested = {{}, cb_, record, 77, 0};
@@ -255,7 +255,7 @@ TEST_F(Callback, CallbackMayQueueItselfAgain)
     }
 }
 
-TEST_F(Callback, UnfinishedLinkEndsABatch)
+TEST_F(Callback, BatchEndsAtAnUnfinishedLink)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
@@ -290,7 +290,7 @@ TEST_F(Callback, DaemonGetsCallbacksOfAnIdleOwner)
 }
 
 /* The owner calls repeatedly, but each time its deadline is too near to run callbacks. */
-TEST_F(Callback, OwnerWithAlwaysNearDeadlineLosesItsCallbacks)
+TEST_F(Callback, DaemonGetsCallbacksOfAnOwnerWhoseDeadlineIsAlwaysNear)
 {
     reader_record *record = world_.craft(0);
     enqueue(record);
@@ -308,7 +308,7 @@ TEST_F(Callback, OwnerWithAlwaysNearDeadlineLosesItsCallbacks)
 }
 
 /* With backpressure=help, above qmax only the owner runs its callbacks, unless its deadline keeps it from helping. */
-TEST_F(Callback, OwnerKeptFromHelpingByItsDeadlineIsHelpedAtTheMaximum)
+TEST_F(Callback, DaemonRunsCallbacksAboveQmaxIfTheOwnersDeadlineStopsIt)
 {
     reader_record *record = world_.craft(0);
     config_.qmax = 3;
@@ -327,7 +327,7 @@ TEST_F(Callback, OwnerKeptFromHelpingByItsDeadlineIsHelpedAtTheMaximum)
     EXPECT_EQ(advance(record), CALLBACK_OWNER) << "the owner's last batch did not end at its deadline";
 }
 
-TEST_F(Callback, PausesOfThrottleDoNotMakeAnOwnerLate)
+TEST_F(Callback, PausesOfPolicyThrottleDoNotMakeAnOwnerLate)
 {
     reader_record *record = world_.craft(0);
     config_.policy = RTRCU_POLICY_THROTTLE;
@@ -346,7 +346,7 @@ TEST_F(Callback, PausesOfThrottleDoNotMakeAnOwnerLate)
     EXPECT_EQ(advance(record, 4 * late), CALLBACK_DAEMON) << "a pause of throttle does not count under inline";
 }
 
-TEST_F(Callback, DaemonsServeIfTheOwnerCannotOrMayNot)
+TEST_F(Callback, DaemonGetsCallbacksThatTheOwnerCannotOrMayNotRun)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 2);
@@ -365,7 +365,7 @@ TEST_F(Callback, DaemonsServeIfTheOwnerCannotOrMayNot)
     EXPECT_EQ(advance(record), CALLBACK_DAEMON);
 }
 
-TEST_F(Callback, QuiescentStateOwnerIsRequested)
+TEST_F(Callback, ReadyCallbacksSetTheFlagOfAQuiescentStateOwner)
 {
     reader_record *record = world_.craft(RTRCU_QSBR_ONLINE);
     enqueue(record);
@@ -381,7 +381,7 @@ TEST_F(Callback, QuiescentStateOwnerIsRequested)
     EXPECT_EQ(rtrcu_word_of(record->self) >> 24, RTRCU_FLAG_SPECIAL);
 }
 
-TEST_F(Callback, TheSlotOfAnExitedThreadIsReusedWhenItsQueueIsEmpty)
+TEST_F(Callback, SlotOfAnExitedThreadIsReusedOnceItsQueueIsEmpty)
 {
     reader_record *record = world_.craft(0);
     enqueue(record);
@@ -398,7 +398,7 @@ TEST_F(Callback, TheSlotOfAnExitedThreadIsReusedWhenItsQueueIsEmpty)
 }
 
 /* The next thread has taken the slot but not registered yet when a late daemon releases the slot again. */
-TEST_F(Callback, LateDaemonKeepsTheDeadlineOfTheSlotsNextThread)
+TEST_F(Callback, SecondReleaseOfASlotKeepsTheDeadlineOfItsNextThread)
 {
     reader_record *record = world_.craft(0);
     callback_set_deadline(record, 5);
@@ -412,7 +412,7 @@ TEST_F(Callback, LateDaemonKeepsTheDeadlineOfTheSlotsNextThread)
 }
 
 /* No flag is set: a preemptible owner finds ready callbacks at its next call, and a daemon needs no owner. */
-TEST_F(Callback, NoOtherThreadIsRequested)
+TEST_F(Callback, ReadyCallbacksSetNoFlagOfAPreemptibleOwner)
 {
     reader_record *ordinary = world_.craft(0);
     queue_ready(ordinary, 1);
@@ -427,7 +427,7 @@ TEST_F(Callback, NoOtherThreadIsRequested)
 
 /* ---- limits ---- */
 
-TEST_F(Callback, LimitsAreCheckedAtTheirMarks)
+TEST_F(Callback, LimitsAreCheckedAtShrinkingDistances)
 {
     reader_record *record = world_.craft(0);
     config_.qhimark = 20;
@@ -457,7 +457,7 @@ TEST_F(Callback, LimitsAreCheckedAtTheirMarks)
     EXPECT_EQ(over.front(), 41u);
 }
 
-TEST_F(Callback, MaximumBelowTheMarkIsNoticed)
+TEST_F(Callback, QmaxBelowQhimarkIsNoticed)
 {
     reader_record *record = world_.craft(0);
     config_.qhimark = 1000;
@@ -537,7 +537,7 @@ void look_at_the_barrier(rcu_head *)
     barrier_reached_inside = callback_barrier_reached(barrier_callback);
 }
 
-TEST_F(Callback, BarrierWaitsForReturnsNotForCalls)
+TEST_F(Callback, BarrierWaitsUntilCallbacksHaveReturned)
 {
     reader_record *record = world_.craft(0);
     barrier_callback = cb_;
@@ -575,7 +575,7 @@ TEST_F(Callback, BarrierWaitsForEveryLeaf)
 }
 
 /* With producer and consumer running concurrently, every callback runs once and in order. */
-TEST_F(Callback, OwnerAndInvokerRunConcurrently)
+TEST_F(Callback, OwnerMayQueueWhileAnotherThreadInvokes)
 {
     reader_record *record = world_.craft(0);
     constexpr size_t count = 20000;

@@ -38,7 +38,7 @@ TEST_F(Count, CallbacksAndFreesCountAsReturned)
 }
 
 /* Each stage has the time of its oldest callback.  Later callbacks do not change it. */
-TEST_F(Count, OldestCallbackIsKnownInEachStage)
+TEST_F(Count, AgeOfTheOldestCallbackIsKnownInEachStage)
 {
     auto told = [&] {
         struct rtrcu_stats stats = {};
@@ -119,7 +119,7 @@ TEST_F(Count, LongestCallbackAndItsFunctionAreRecorded)
     }
 }
 
-TEST_F(Count, CallsAtTheMaximumAreCounted)
+TEST_F(Count, CallsAtQmaxAreCounted)
 {
     struct rtrcu_stats stats = {};
     callback_count_over_qmax(cb_);
@@ -172,7 +172,7 @@ TEST_F(Count, StatisticsCoverEveryLeaf)
 }
 
 /* Callbacks that become ready later do not change the time of ready ones that no thread has run. */
-TEST_F(Count, OldestReadyTimeStays)
+TEST_F(Count, LaterReadyCallbacksKeepTheOldestReadyTime)
 {
     reader_record *record = world_.craft(0);
     uint32_t times = callback_times_ready(record);
@@ -189,7 +189,7 @@ TEST_F(Count, OldestReadyTimeStays)
 }
 
 /* Callers of callback_count_leaked() print a message only if it returns true. */
-TEST_F(Count, CountLeakReturnsTrueOnce)
+TEST_F(Count, CountLeakedReturnsTrueOnce)
 {
     EXPECT_TRUE(callback_count_leaked(cb_));
     EXPECT_FALSE(callback_count_leaked(cb_));

@@ -40,7 +40,7 @@ class Direct : public CallbackWorld
     }
 };
 
-TEST_F(Direct, OnlyThreadRunsImmediately)
+TEST_F(Direct, CallbackOfTheOnlyThreadRunsImmediately)
 {
     as_only_thread([&] { EXPECT_TRUE(direct()); });
     EXPECT_EQ(runs, 1);
@@ -48,12 +48,12 @@ TEST_F(Direct, OnlyThreadRunsImmediately)
     EXPECT_EQ(cb_->direct_refused.count, 0u);
 }
 
-TEST_F(Direct, UnregisteredThreadRunsImmediately)
+TEST_F(Direct, CallbackOfAnUnregisteredThreadRunsImmediately)
 {
     EXPECT_TRUE(direct());
 }
 
-TEST_F(Direct, AnotherThreadForcesQueueing)
+TEST_F(Direct, AnotherRegisteredThreadForcesQueueing)
 {
     reader_record *other = world_.craft(0);
     as_only_thread(
@@ -103,7 +103,7 @@ TEST_F(Direct, OwnSectionForcesQueueing)
 
 /* A handler cannot know whether the quiescent-state thread that it interrupts holds a reference, unless that thread
  * marks its sections by rcu_read_lock_bh(). */
-TEST_F(Direct, HandlerOnAQuiescentStateThreadQueues)
+TEST_F(Direct, HandlerOnAQuiescentStateThreadForcesQueueing)
 {
     as_only_thread([&] {
         rtrcu_word_add(&rtrcu_self, RTRCU_QSBR_ONLINE);
@@ -126,7 +126,7 @@ void call_again(rcu_head *head)
         chain_left = 0;
 }
 
-TEST_F(Direct, NestingIsBounded)
+TEST_F(Direct, NestingOfImmediateCallbacksIsBounded)
 {
     chain_callback = cb_;
     chain_left = 100;
@@ -138,7 +138,7 @@ TEST_F(Direct, NestingIsBounded)
     EXPECT_TRUE(direct()) << "the depth is 0 again";
 }
 
-TEST_F(Direct, EmbeddedHeadIsFreed)
+TEST_F(Direct, ObjectOfAnEmbeddedHeadIsFreedImmediately)
 {
     auto *memory = static_cast<char *>(malloc(64));
     EXPECT_TRUE(

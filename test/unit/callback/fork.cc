@@ -154,7 +154,7 @@ TEST_F(CallbackFork, LeafWithoutWaitingCallbacksIsSkipped)
 }
 
 /* All callbacks have returned, but no pass of the driver has unmarked the leaf. */
-TEST_F(CallbackFork, LeafWhereAllHaveReturnedIsSkipped)
+TEST_F(CallbackFork, LeafWhoseCallbacksHaveAllReturnedIsSkipped)
 {
     queue_ready(record_, 2);
     invoke(record_, everything());
@@ -225,7 +225,7 @@ TEST_F(CallbackFork, SlotOfAMissingThreadIsReleased)
 
 /* ---- an enqueue in progress ---- */
 
-TEST_F(CallbackFork, ForkBetweenNumberAndExchangeLosesTheHead)
+TEST_F(CallbackFork, HeadIsLostIfTheForkPrecedesItsExchange)
 {
     enqueue(record_);
     callback_slot(record_)->queue.enqueued++; /* a call has taken its number, but not exchanged the tail */
@@ -237,7 +237,7 @@ TEST_F(CallbackFork, ForkBetweenNumberAndExchangeLosesTheHead)
 }
 
 /* The forking thread is in rcu_barrier(), whose goals include a callback and a pointer that the fork loses. */
-TEST_F(CallbackFork, BarrierDoesNotWaitForLostNumbers)
+TEST_F(CallbackFork, BarrierDoesNotWaitForLostCallbacks)
 {
     enqueue(record_);
     free_pointers(1);
@@ -268,7 +268,7 @@ TEST_F(CallbackFork, ContinuedBarrierKeepsItsGoals)
     expect_barrier_ends();
 }
 
-TEST_F(CallbackFork, ForkBetweenExchangeAndLinkKeepsTheHead)
+TEST_F(CallbackFork, HeadIsKeptIfTheForkPrecedesItsLink)
 {
     enqueue(record_);
     Item *open = item();
@@ -283,7 +283,7 @@ TEST_F(CallbackFork, ForkBetweenExchangeAndLinkKeepsTheHead)
     EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
-TEST_F(CallbackFork, ForkBetweenLinkAndDirtyBitKeepsTheHead)
+TEST_F(CallbackFork, HeadIsKeptIfTheForkPrecedesItsDirtyBit)
 {
     enqueue(record_);
     callback_leaf(record_->leaf)->dirty = 0;
@@ -292,7 +292,7 @@ TEST_F(CallbackFork, ForkBetweenLinkAndDirtyBitKeepsTheHead)
     EXPECT_EQ(order_, numbers(0, 1));
 }
 
-TEST_F(CallbackFork, OpenLinkThatWasCollectedIsFinished)
+TEST_F(CallbackFork, UnfinishedLinkOfCollectedHeadsIsFinished)
 {
     enqueue(record_);
     enqueue(record_);
@@ -306,7 +306,7 @@ TEST_F(CallbackFork, OpenLinkThatWasCollectedIsFinished)
 
 /* ---- a batch in progress ---- */
 
-TEST_F(CallbackFork, CallbackAboutToBeginRunsInTheChild)
+TEST_F(CallbackFork, CallbackThatHasNotBegunRunsInTheChild)
 {
     queue_ready(record_, 2);
     begin_elsewhere(false);
@@ -317,7 +317,7 @@ TEST_F(CallbackFork, CallbackAboutToBeginRunsInTheChild)
     EXPECT_EQ(cb_->lost_at_fork.count, 0u);
 }
 
-TEST_F(CallbackFork, CallbackBegunElsewhereIsNeitherRunNorWaitedFor)
+TEST_F(CallbackFork, CallbackThatAnotherThreadRanIsNeitherRunNorWaitedFor)
 {
     queue_ready(record_, 3);
     for (uint64_t lost : {1u, 2u}) {
@@ -330,7 +330,7 @@ TEST_F(CallbackFork, CallbackBegunElsewhereIsNeitherRunNorWaitedFor)
     EXPECT_EQ(callback_slot(record_)->queue.claim, 0u);
 }
 
-TEST_F(CallbackFork, LastCallbackOfABatchBegunElsewhereIsDropped)
+TEST_F(CallbackFork, LastCallbackOfAnotherThreadsBatchIsDropped)
 {
     queue_ready(record_, 1);
     begin_elsewhere();
@@ -340,7 +340,7 @@ TEST_F(CallbackFork, LastCallbackOfABatchBegunElsewhereIsDropped)
 }
 
 /* The first thread of a sandbox has the thread number 1. */
-TEST_F(CallbackFork, ClaimOfThreadOneIsAbandoned)
+TEST_F(CallbackFork, ClaimOfThreadNumberOneIsAbandoned)
 {
     queue_ready(record_, 2);
     begin_elsewhere();
@@ -355,7 +355,7 @@ TEST_F(CallbackFork, ClaimOfThreadOneIsAbandoned)
     callback_slot(record_)->queue.claim = 0;
 }
 
-TEST_F(CallbackFork, ForkBetweenTwoCallbacksKeepsTheSecond)
+TEST_F(CallbackFork, RestOfABatchInterruptedByAForkIsKept)
 {
     queue_ready(record_, 3);
     invoke(record_, at_most(1));
@@ -397,7 +397,7 @@ TEST_F(CallbackFork, ForkInsideACallbackContinuesTheBatch)
 
 /* ---- frees in progress ---- */
 
-TEST_F(CallbackFork, GatheredPointersAreKept)
+TEST_F(CallbackFork, PointersOfAPartlyFilledBlockAreKept)
 {
     free_pointers(10);
     fork();
@@ -407,7 +407,7 @@ TEST_F(CallbackFork, GatheredPointersAreKept)
 }
 
 /* The pointer whose free had begun is lost and the others are freed, at every position of a block. */
-TEST_F(CallbackFork, PointerBeingFreedElsewhereIsDropped)
+TEST_F(CallbackFork, PointerThatAnotherThreadWasFreeingIsDropped)
 {
     for (uint64_t done = 0; done < 7; done++) {
         uint64_t lost = cb_->lost_at_fork.count;
@@ -425,7 +425,7 @@ TEST_F(CallbackFork, PointerBeingFreedElsewhereIsDropped)
 }
 
 /* The numbers of the forking thread's own queue are kept, since the thread may be inside a call. */
-TEST_F(CallbackFork, OwnPointerBeingFreedElsewhereIsDropped)
+TEST_F(CallbackFork, ForkingThreadsPointerThatAnotherThreadWasFreeingIsDropped)
 {
     begin_to_free_elsewhere(10, 4);
     fork_by_the_owner();
@@ -435,7 +435,7 @@ TEST_F(CallbackFork, OwnPointerBeingFreedElsewhereIsDropped)
 }
 
 /* The forking thread has taken a number inside a call, which continues in the child. */
-TEST_F(CallbackFork, ForkInsideACallKeepsItsNumber)
+TEST_F(CallbackFork, NumberOfACallIsKeptIfItsThreadForksInside)
 {
     enqueue(record_);
     callback_slot(record_)->queue.enqueued++;
@@ -521,7 +521,7 @@ TEST_F(CallbackFork, HalfAddedPointerIsCountedAsLost)
     EXPECT_EQ(callback_pending(record_), 0u);
 }
 
-TEST_F(CallbackFork, LaterFreesAreWaitedForAfterALostOne)
+TEST_F(CallbackFork, BarrierWaitsForFreesQueuedAfterALostFree)
 {
     callback_slot(record_)->free_queued++;
     fork();
@@ -544,7 +544,7 @@ void fork_inside_with_a_number_more(rcu_head *head)
     fork_inside(head);
 }
 
-TEST_F(CallbackFork, CallUnderWayAtAForkInsideACallbackIsCountedAsLost)
+TEST_F(CallbackFork, CallOfAnotherThreadIsCountedAsLostIfACallbackForks)
 {
     Forker forker = {{}, cb_, record_};
     callback_enqueue(cb_, record_, &forker.head, fork_inside_with_a_number_more);

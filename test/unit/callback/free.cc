@@ -99,7 +99,7 @@ class Free : public CallbackWorld
     }
 };
 
-TEST_F(Free, DriverIsNotifiedOnce)
+TEST_F(Free, FirstPointerOfABlockNotifiesTheDriver)
 {
     EXPECT_TRUE(callback_free(cb_, record_, {object(), free}) & CALLBACK_FIRST);
     for (int i = 1; i < 100; i++)
@@ -138,7 +138,7 @@ TEST_F(Free, PointerCountsAgainstTheLimits)
 }
 
 /* Far below the limits, a check postpones the next one, also for a thread that only frees. */
-TEST_F(Free, CheckPostponesTheNextOne)
+TEST_F(Free, CheckOfTheLimitsPostponesTheNextCheck)
 {
     ASSERT_TRUE(callback_free(cb_, record_, {object(), free}) & CALLBACK_CHECK_LIMITS) << "the first call checks";
     ASSERT_EQ(callback_check_limits(cb_, record_), CALLBACK_CALM);
@@ -190,7 +190,7 @@ TEST_F(Free, PointersFollowCallbacksCollectedWithThem)
 
 /* ---- budgets ---- */
 
-TEST_F(Free, CountEndsABatchInsideABlock)
+TEST_F(Free, CountLimitEndsABatchInsideABlock)
 {
     constexpr uint64_t count = 2 * CALLBACK_FREE_POINTERS + 2;
     give_ready(count);
@@ -207,7 +207,7 @@ TEST_F(Free, CountEndsABatchInsideABlock)
     EXPECT_EQ(order_, numbers(0, 1));
 }
 
-TEST_F(Free, NewReadyCallbacksFollowACutBlock)
+TEST_F(Free, ReadyCallbacksRunAfterTheRestOfAnInterruptedBlock)
 {
     give_ready(CALLBACK_FREE_POINTERS);
     invoke(record_, at_most(1));
@@ -243,7 +243,7 @@ void spin()
 }
 
 /* The first free uses up the time: a batch that checks the time only between blocks would free all pointers. */
-TEST_F(Free, TimeAndDeadlineEndABatchInsideABlock)
+TEST_F(Free, TimeLimitAndDeadlineEndABatchInsideABlock)
 {
     if (!TEST_COUNTS_FREES)
         GTEST_SKIP() << "the sanitizer defines free()";
@@ -286,7 +286,7 @@ void look_at_the_barrier()
     barrier_was_reached |= callback_barrier_reached(freed_barrier);
 }
 
-TEST_F(Free, BarrierWaitsForTheEndOfTheFree)
+TEST_F(Free, BarrierWaitsUntilFreeHasReturned)
 {
     give(1);
     callback_barrier_set(cb_);
@@ -362,7 +362,7 @@ TEST_F(Free, PointersAreStoredInPagesWithoutMalloc)
 }
 
 /* A call that finds the ring already detached, by the call that it interrupts, must not change it. */
-TEST_F(Free, RingIsDetachedOnce)
+TEST_F(Free, CheckedLibraryAbortsIfTheBlockRingIsDetachedTwice)
 {
     if (!CHECK_DEBUG)
         GTEST_SKIP() << "only checked builds detect it";
@@ -422,7 +422,7 @@ TEST_F(Retired, EachObjectIsPassedToItsFunctionInOrder)
 }
 
 /* Frees among retired objects are stored in the same blocks. */
-TEST_F(Retired, FreesKeepTheirOrderAmongRetiredObjects)
+TEST_F(Retired, FreesAndRetiredObjectsKeepTheirOrder)
 {
     constexpr uint64_t turns = 4 * CALLBACK_FREE_RETIRED;
     give(1);
@@ -440,7 +440,7 @@ TEST_F(Retired, FreesKeepTheirOrderAmongRetiredObjects)
     }
 }
 
-TEST_F(Retired, CountEndsABatchInsideABlock)
+TEST_F(Retired, CountLimitEndsABatchInsideABlock)
 {
     constexpr uint64_t count = 2 * CALLBACK_FREE_RETIRED + 1;
     for (uint64_t i = 0; i < count; i++)
@@ -462,7 +462,7 @@ void run_out(void *)
 }
 
 /* The learned cost is of the previous function, so the clock is read before another one. */
-TEST_F(Retired, TimeEndsABatchBeforeAnotherFunction)
+TEST_F(Retired, TimeLimitEndsABatchBeforeTheNextFunction)
 {
     for (uint64_t i = 0; i < 3; i++)
         retire<'a'>(i);
@@ -505,7 +505,7 @@ void throw_it(void *)
 }
 
 /* A function that throws counts as returned, and the objects after it stay queued. */
-TEST_F(Retired, FunctionThatThrowsHasReturned)
+TEST_F(Retired, FunctionThatThrowsCountsAsReturned)
 {
     constexpr uint64_t count = CALLBACK_FREE_RETIRED + 1;
     for (uint64_t thrower = 0; thrower < count; thrower += CALLBACK_FREE_RETIRED - 1) {

@@ -13,7 +13,7 @@ namespace
 
 using Invocation = CallbackWorld;
 
-TEST_F(Invocation, CountEndsABatchAndTheRestStaysInOrder)
+TEST_F(Invocation, CountLimitEndsABatchAndTheRestStaysInOrder)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 10);
@@ -59,7 +59,7 @@ TEST_F(Invocation, FreeOfAnEmbeddedHeadIsReportedAsFree)
 }
 
 /* A late release of the previous thread's queue keeps the deadline and pause that the next thread has set. */
-TEST_F(Invocation, ReleasedQueueKeepsTheNextThreadsDeadlineAndPause)
+TEST_F(Invocation, ReleaseOfAQueueKeepsTheNextThreadsDeadlineAndPause)
 {
     reader_record *record = world_.craft(0);
     for (bool is_there : {true, false}) {
@@ -75,7 +75,7 @@ TEST_F(Invocation, ReleasedQueueKeepsTheNextThreadsDeadlineAndPause)
     }
 }
 
-TEST_F(Invocation, UsedUpTimeRunsNothing)
+TEST_F(Invocation, UsedUpTimeBudgetRunsNoCallback)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 3);
@@ -96,7 +96,7 @@ void spin(rcu_head *)
 }
 
 /* The first callback uses up the time.  Without a known cost, a batch runs at most one more. */
-TEST_F(Invocation, TimeEndsABatchOfSlowCallbacks)
+TEST_F(Invocation, TimeLimitEndsABatchOfSlowCallbacks)
 {
     reader_record *record = world_.craft(0);
     for (int i = 0; i < 40; i++)
@@ -113,7 +113,7 @@ TEST_F(Invocation, TimeEndsABatchOfSlowCallbacks)
 }
 
 /* The only callback runs past the end of the budget, which therefore stops no callback. */
-TEST_F(Invocation, CompletedBatchDoesNotCountAsStopped)
+TEST_F(Invocation, CompletedBatchIsNotCountedAsStopped)
 {
     reader_record *record = world_.craft(0);
     for (int64_t callback_budget::*end : {&callback_budget::end_ns, &callback_budget::deadline_ns}) {
@@ -134,7 +134,7 @@ TEST_F(Invocation, CompletedBatchDoesNotCountAsStopped)
 }
 
 /* The estimate was learned from quick callbacks, and does not apply to another function. */
-TEST_F(Invocation, TimeEndsABatchOfSlowCallbacksAfterQuickOnes)
+TEST_F(Invocation, TimeLimitEndsABatchOfSlowCallbacksAfterQuickOnes)
 {
     reader_record *record = world_.craft(0);
     for (int i = 0; i < 95; i++) /* the intervals between readings of the clock have grown by then */
@@ -232,7 +232,7 @@ void spin_when_quick_ones_are_over(rcu_head *head)
 }
 
 /* One function is quick 95 times, then slow, so the estimate was learned from the quick calls. */
-TEST_F(Invocation, AtMostOneCallbackOverrunsWhenAFunctionBecomesSlow)
+TEST_F(Invocation, AtMostOneCallbackPassesTheDeadlineWhenAFunctionBecomesSlow)
 {
     reader_record *record = world_.craft(0);
     for (int i = 0; i < 135; i++)
@@ -255,7 +255,7 @@ template <int64_t ns> void spin_for(rcu_head *head)
 
 /* A batch lowers the estimate by an eighth, then raises it halfway to the measured cost, or to a millisecond if that is
  * less. */
-TEST_F(Invocation, EstimateRisesHalfwayToTheMeasuredCost)
+TEST_F(Invocation, EstimateMovesHalfwayToTheMeasuredCost)
 {
     reader_record *record = world_.craft(0);
     callback_budget budget = everything();
@@ -285,7 +285,7 @@ TEST_F(Invocation, LongCallbacksAreReported)
     EXPECT_TRUE(errors.contains(": 1 callbacks took ")) << errors.text();
 }
 
-TEST_F(Invocation, EstimateThatDoesNotFitStartsNoCallback)
+TEST_F(Invocation, CallbackWhoseEstimateExceedsTheRemainingTimeIsNotStarted)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 5);
@@ -297,7 +297,7 @@ TEST_F(Invocation, EstimateThatDoesNotFitStartsNoCallback)
 }
 
 /* An estimate that stops a batch before its first callback decays, since the batch measures nothing. */
-TEST_F(Invocation, EstimateThatStopsEveryBatchDecays)
+TEST_F(Invocation, EstimateThatStopsABatchBeforeItsFirstCallbackDecays)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 5);
@@ -346,7 +346,7 @@ TEST_F(Invocation, CallbacksOfOwnersAreCounted)
 }
 
 /* Callbacks would prolong the section, and every grace period would wait for them. */
-TEST_F(Invocation, NothingRunsInsideASectionOfTheOwner)
+TEST_F(Invocation, NoCallbackRunsInsideASectionOfTheOwner)
 {
     std::thread([&] {
         reader_record *record = reader_slot_take(world_.registry());

@@ -38,7 +38,7 @@ TEST_F(CallbackMarks, IterationVisitsOnlyMarkedLeaves)
     EXPECT_EQ(way(), (std::vector<uint32_t>{0, 130}));
 }
 
-TEST_F(CallbackMarks, LeafMarkedTwiceIsUnmarkedOnce)
+TEST_F(CallbackMarks, LeafMarkedTwiceIsUnmarkedByOneCall)
 {
     grow_to(3);
     callback_mark(marks_, leaf(1));

@@ -29,7 +29,7 @@ class Policy : public CallbackWorld
     }
 };
 
-TEST_F(Policy, EachNumberHasItsPolicy)
+TEST_F(Policy, EachPolicyNumberHasItsPolicy)
 {
     const char *names[] = {"daemon", "inline", "krcud", "throttle", "unbounded"};
     for (int32_t i = RTRCU_POLICY_DAEMON; i <= RTRCU_POLICY_UNBOUNDED; i++) {
@@ -54,7 +54,7 @@ TEST_F(Policy, LimitGrowsWithTheBacklog)
     EXPECT_EQ(callback_count_limit(cb_, record_), 25u);
 }
 
-TEST_F(Policy, LimitIsRemovedBetweenTheMarks)
+TEST_F(Policy, LimitIsRemovedAboveQhimarkUntilQlowmark)
 {
     config_.qhimark = 100;
     config_.qlowmark = 20;
@@ -74,7 +74,7 @@ TEST_F(Policy, LimitIsRemovedBetweenTheMarks)
     EXPECT_EQ(cb_->limit_raised.count, 2u);
 }
 
-TEST_F(Policy, LimitIsKeptWithoutAdaptive)
+TEST_F(Policy, LimitIsKeptIfAdaptiveIsOff)
 {
     config_.qhimark = 100;
     config_.adaptive = 0;
@@ -83,12 +83,12 @@ TEST_F(Policy, LimitIsKeptWithoutAdaptive)
     EXPECT_EQ(cb_->limit_raised.count, 0u);
 }
 
-TEST_F(Policy, DaemonAllowsTheOwnerNoCallback)
+TEST_F(Policy, PolicyDaemonAllowsTheOwnerNoCallback)
 {
     EXPECT_EQ(budget_of(RTRCU_POLICY_DAEMON, -1).count_max, 0u);
 }
 
-TEST_F(Policy, UnboundedHasNoLimits)
+TEST_F(Policy, PolicyUnboundedHasNoLimits)
 {
     callback_slot(record_)->deadline_ns = 1;
     callback_budget budget = budget_of(RTRCU_POLICY_UNBOUNDED);
@@ -98,7 +98,7 @@ TEST_F(Policy, UnboundedHasNoLimits)
 }
 
 /* An owner that waits in the library cannot run its callbacks. */
-TEST_F(Policy, InlineLeavesCallbacksOfAWaitingOwnerToADaemon)
+TEST_F(Policy, PolicyInlineLeavesCallbacksOfAWaitingOwnerToADaemon)
 {
     config_.policy = RTRCU_POLICY_INLINE;
     queue_ready(record_, 2);
@@ -109,7 +109,7 @@ TEST_F(Policy, InlineLeavesCallbacksOfAWaitingOwnerToADaemon)
     EXPECT_EQ(advance(record_), CALLBACK_OWNER);
 }
 
-TEST_F(Policy, InlineBoundsCountTimeAndDeadline)
+TEST_F(Policy, PolicyInlineLimitsCountTimeAndDeadline)
 {
     config_.budget_ns = 70000;
     callback_slot(record_)->deadline_ns = 123456;
@@ -122,7 +122,7 @@ TEST_F(Policy, InlineBoundsCountTimeAndDeadline)
     EXPECT_LE(budget.end_ns, after + 70000);
 }
 
-TEST_F(Policy, InlineUsesTheRequestedBudget)
+TEST_F(Policy, PolicyInlineUsesTheRequestedBudget)
 {
     int64_t before = plat_clock_now();
     EXPECT_GE(budget_of(RTRCU_POLICY_INLINE, 5000000).end_ns, before + 5000000);
@@ -134,7 +134,7 @@ TEST_F(Policy, InlineUsesTheRequestedBudget)
     EXPECT_GT(budget_of(RTRCU_POLICY_INLINE, INT64_MAX / 2).end_ns, before);
 }
 
-TEST_F(Policy, InlineHelpsAboveQmaxButKeepsTheDeadline)
+TEST_F(Policy, BackpressureHelpRemovesLimitsOfPolicyInlineExceptTheDeadline)
 {
     config_.qmax = 50;
     config_.backpressure = RTRCU_BACKPRESSURE_HELP;
@@ -150,7 +150,7 @@ TEST_F(Policy, InlineHelpsAboveQmaxButKeepsTheDeadline)
     EXPECT_EQ(budget_of(RTRCU_POLICY_INLINE).count_max, 10u);
 }
 
-TEST_F(Policy, ThrottlePausesAfterAFullPass)
+TEST_F(Policy, PolicyThrottlePausesAfterABatchThatLeavesCallbacks)
 {
     config_.maxbatch = 7;
     config_.plugticks = 1000000;
@@ -170,7 +170,7 @@ TEST_F(Policy, ThrottlePausesAfterAFullPass)
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, 7u) << "plugticks is 0, so there is no pause";
 }
 
-TEST_F(Policy, ThrottlePausesForItsTicks)
+TEST_F(Policy, PolicyThrottlePausesForItsTicks)
 {
     config_.plugticks = 3;
     config_.tick_us = 2000;
@@ -182,7 +182,7 @@ TEST_F(Policy, ThrottlePausesForItsTicks)
     EXPECT_LE(callback_slot(record_)->throttled_until_ns, after + 6000000);
 }
 
-TEST_F(Policy, FloodRemovesTheLimitOfThrottle)
+TEST_F(Policy, FloodRemovesTheLimitOfPolicyThrottle)
 {
     config_.maxbatch = 7;
     config_.qhimark = 100;
@@ -191,7 +191,7 @@ TEST_F(Policy, FloodRemovesTheLimitOfThrottle)
     EXPECT_EQ(budget_of(RTRCU_POLICY_THROTTLE).count_max, UINT64_MAX);
 }
 
-TEST_F(Policy, KrcudYieldsToADeadlineOrRealTimeWorkOnTheOwnersCpu)
+TEST_F(Policy, PolicyKrcudYieldsToADeadlineOrRealTimeWorkOnTheOwnersCpu)
 {
     config_.bhlimit = 5;
     config_.krcud_when = RTRCU_KRCUD_WHEN_RT;
@@ -210,7 +210,7 @@ TEST_F(Policy, KrcudYieldsToADeadlineOrRealTimeWorkOnTheOwnersCpu)
     EXPECT_FALSE(callback_rt_waits(cb_, record_)) << "the real-time thread is on another CPU";
 }
 
-TEST_F(Policy, KrcudUsesTheCallersCpuIfTheOwnersIsUnknown)
+TEST_F(Policy, PolicyKrcudUsesTheCallersCpuIfTheOwnersIsUnknown)
 {
     uint32_t cpu = PLAT_CPU_MAX;
     EXPECT_FALSE(callback_rt_waits(cb_, record_));
@@ -222,7 +222,7 @@ TEST_F(Policy, KrcudUsesTheCallersCpuIfTheOwnersIsUnknown)
     record_->cpu = nullptr;
 }
 
-TEST_F(Policy, RtAwakeIsCountedOncePerThread)
+TEST_F(Policy, AwakeRealTimeThreadIsCountedOnce)
 {
     auto awake = [&] {
         uint32_t sum = 0;
@@ -282,7 +282,7 @@ class Krcud : public Policy
     }
 };
 
-TEST_F(Krcud, OwnerRunsAllByDefaultIfNoRealTimeWorkWaits)
+TEST_F(Krcud, OwnerRunsAllCallbacksIfNoRealTimeWorkWaits)
 {
     ASSERT_EQ(config_.krcud_when, RTRCU_KRCUD_WHEN_RT);
     queue_ready(record_, 20);
@@ -291,7 +291,7 @@ TEST_F(Krcud, OwnerRunsAllByDefaultIfNoRealTimeWorkWaits)
     EXPECT_EQ(cb_->limit_stops.count, 0u);
 }
 
-TEST_F(Krcud, DaemonGetsTheRestWhileRealTimeWorkWaits)
+TEST_F(Krcud, DaemonGetsRemainingCallbacksWhileRealTimeWorkWaits)
 {
     queue_ready(record_, 20);
     cb_->rt_awake[0] = 1;
@@ -363,7 +363,7 @@ TEST_F(Krcud, OwnerKeepsTheLimitIfKrcudWhenIsAlways)
     EXPECT_EQ(cb_->limit_stops.count, 1u);
 }
 
-TEST_F(Krcud, CallsOfTheOwnerShareTheLimitOfAGracePeriod)
+TEST_F(Krcud, CallsOfTheOwnerInOneGracePeriodShareTheLimit)
 {
     const callback_policy *policy = callback_policy_of(RTRCU_POLICY_KRCUD);
     queue_ready(record_, 20);
@@ -379,7 +379,7 @@ TEST_F(Krcud, CallsOfTheOwnerShareTheLimitOfAGracePeriod)
     EXPECT_EQ(cb_->limit_stops.count, 0u);
 }
 
-TEST_F(Krcud, OwnerRunsAllIfBhlimitIsZero)
+TEST_F(Krcud, OwnerRunsAllCallbacksIfBhlimitIsZero)
 {
     config_.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
     config_.bhlimit = 0;
@@ -399,7 +399,7 @@ TEST_F(Krcud, DaemonsBatchDoesNotChangeTheLearnedCost)
 }
 
 /* Without a ready callback, an owner's flag stays clear, and its next section takes the fast path. */
-TEST(RequestOwner, FlagStaysClearWithoutReadyCallbacks)
+TEST(RequestOwner, OwnersFlagStaysClearWithoutReadyCallbacks)
 {
     std::thread([] {
         for (unsigned how : {0u, unsigned(RTRCU_QSBR)}) {
@@ -416,7 +416,7 @@ TEST(RequestOwner, FlagStaysClearWithoutReadyCallbacks)
 
 /* Under policies by which the owner runs callbacks, a quiescent-state thread runs its ready ones at its next quiescent
  * state. */
-TEST_F(Policy, QuiescentStateOwnerIsRequestedForReadyCallbacks)
+TEST_F(Policy, ReadyCallbacksSetTheFlagOfAQuiescentStateOwner)
 {
     for (int32_t policy : {RTRCU_POLICY_INLINE, RTRCU_POLICY_DAEMON}) {
         config_.policy = policy;
@@ -436,7 +436,7 @@ TEST_F(Policy, QuiescentStateOwnerIsRequestedForReadyCallbacks)
     }
 }
 
-TEST(CallbackProbes, Exist)
+TEST(CallbackProbes, TracepointsOfCallbacksExist)
 {
     EXPECT_EQ(test::missing_probes({"limit_raised", "over_qmax", "batch_begin", "batch_end"}),
               std::vector<std::string>{});

@@ -71,7 +71,7 @@ TEST_F(Cbqueue, PushIgnoresTheOldLinkOfAHead)
     EXPECT_EQ(heads_[1].next, nullptr);
 }
 
-TEST_F(Cbqueue, KeepsOrderAndReportsWhenItWasEmpty)
+TEST_F(Cbqueue, PushKeepsTheOrderAndReportsAnEmptyQueue)
 {
     EXPECT_TRUE(push(0));
     EXPECT_FALSE(push(1));
@@ -83,7 +83,7 @@ TEST_F(Cbqueue, KeepsOrderAndReportsWhenItWasEmpty)
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), Order{3});
 }
 
-TEST_F(Cbqueue, NumbersHeadsOfAllProducers)
+TEST_F(Cbqueue, PushNumbersTheHeadsOfAllProducers)
 {
     cbqueue_push(&queue_, &heads_[1], CB_ANYBODY);
     cbqueue_push(&queue_, &heads_[2], CB_OWNER);
@@ -92,7 +92,7 @@ TEST_F(Cbqueue, NumbersHeadsOfAllProducers)
     EXPECT_EQ(cbqueue_pending(&queue_), 1u);
 }
 
-TEST_F(Cbqueue, TakeBeforeTheFirstLinkIsEmptyAndKeepsTheHead)
+TEST_F(Cbqueue, TakeBeforeTheFirstLinkReturnsNothingAndKeepsTheHead)
 {
     rcu_head *before = push_unfinished(0);
     EXPECT_EQ(before, &queue_.stub);
@@ -236,7 +236,7 @@ TEST_F(Cbqueue, RepairOfAnIntactQueueChangesNothing)
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1}));
 }
 
-TEST_F(Cbqueue, RepairFinishesALinkAtTheStub)
+TEST_F(Cbqueue, RepairFinishesALinkFromTheStub)
 {
     push_unfinished(0);
     EXPECT_TRUE(cbqueue_repair(&queue_));
@@ -274,7 +274,7 @@ TEST_F(Cbqueue, FinishedPushNeedsNoRepair)
 }
 
 /* The missing link is not of a push by the owner, which alone can be repaired. */
-TEST_F(Cbqueue, RepairReportsAnotherThreadsOpenLink)
+TEST_F(Cbqueue, RepairReportsAnUnfinishedLinkOfAnotherThread)
 {
     heads_[0].next = nullptr;
     heads_[1].next = nullptr;
@@ -284,7 +284,7 @@ TEST_F(Cbqueue, RepairReportsAnotherThreadsOpenLink)
 }
 
 /* A handler that interrupted the push of head 0 has pushed head 1: the link of head 0 is the missing one. */
-TEST_F(Cbqueue, RepairKeepsAHandlersHeadAfterTheOpenLink)
+TEST_F(Cbqueue, RepairKeepsAHeadThatAHandlerPushedAfterAnUnfinishedLink)
 {
     push_unfinished(0);
     push(1);

@@ -45,7 +45,7 @@ class Alone : public testing::Test
 };
 
 /* A reader without a record wakes waiters only if it is the last of its phase. */
-TEST_F(Alone, LastReaderWithoutARecordWakesWaiters)
+TEST_F(Alone, LastReaderOfAPhaseWithoutARecordWakesWaiters)
 {
     for (reader_phase group : {READER_PHASE_EVEN, READER_PHASE_EVEN, READER_PHASE_ODD})
         reader_anonymous_enter(world_.registry(), group);
@@ -70,7 +70,7 @@ TEST_F(Alone, GracePeriodCompletesImmediatelyWithoutReaders)
     expect_passed("it has left");
 }
 
-TEST_F(Alone, AdvancingThreadIsNotWaitedForOutside)
+TEST_F(Alone, GracePeriodOfAThreadOutsideDoesNotWaitForThatThread)
 {
     std::thread([&] {
         reader_record *self = reader_slot_take(world_.registry());
@@ -91,7 +91,7 @@ TEST_F(Alone, AdvancingThreadIsNotWaitedForOutside)
     }).join();
 }
 
-TEST_F(Alone, NextNeededCookieIsTheEarlierOne)
+TEST_F(Alone, NextNeededCookieIsTheEarliestRequested)
 {
     uint64_t cookie = 0, next = gp_snap(gp_, GP_NORMAL);
     EXPECT_FALSE(gp_next_needed(gp_, GP_NORMAL, &cookie));
@@ -154,7 +154,7 @@ TEST_F(Alone, DurationsAreCountedAndReported)
 }
 
 /* A driver that spins yields its CPU to holdouts that were last seen there. */
-TEST_F(Alone, HoldoutsAreReportedWhereLastSeen)
+TEST_F(Alone, HoldoutsAreReportedOnTheCpuWhereTheyWereLastSeen)
 {
     constexpr uint32_t here = 3, far = 5;
     reader_record *one = world_.craft(1), *idle = world_.craft(0);

@@ -71,7 +71,7 @@ TEST_F(Gp, CookieIsReachedByTheNextWholeGracePeriod)
     }
 }
 
-TEST_F(Gp, RepeatedRequestReturnsFalse)
+TEST_F(Gp, RepeatedRequestOfAGracePeriodReturnsFalse)
 {
     normal_->seq = normal_->needed = before_the_wrap;
     EXPECT_FALSE(gp_is_needed(gp_, GP_NORMAL));
@@ -142,7 +142,7 @@ TEST_F(Gp, LaterSectionsAreNotWaitedFor)
     stepper.end();
 }
 
-TEST_F(Gp, ReportIsIdempotentAndTheLastWakes)
+TEST_F(Gp, SecondReportHasNoEffectAndTheLastReaderWakes)
 {
     reader_record *a = world_.craft(1), *b = world_.craft(1);
     test::GpStepper stepper(gp_);
@@ -163,7 +163,7 @@ TEST_F(Gp, ReportBetweenGracePeriodsHasNoEffect)
     EXPECT_EQ(gp_report(gp_, reader), GP_ACTION_NONE);
 }
 
-TEST_F(Gp, OneReportServesBothMachines)
+TEST_F(Gp, OneReportCountsForBothKindsOfGracePeriod)
 {
     reader_record *reader = world_.craft(1);
     test::GpStepper normal(gp_, GP_NORMAL);
@@ -180,7 +180,7 @@ TEST_F(Gp, OneReportServesBothMachines)
     normal.end();
 }
 
-TEST_F(Gp, PollReportsForBothKinds)
+TEST_F(Gp, PollReportsForBothKindsOfGracePeriod)
 {
     reader_record *reader = world_.craft(1);
     test::GpStepper stepper(gp_);
@@ -311,7 +311,7 @@ TEST_F(Gp, SuccessiveReadersWithoutARecordAreNotWaitedFor)
 }
 
 /* The other kind's machine may find a phase empty and begin the next one: this machine notices that. */
-TEST_F(Gp, PhaseBegunByTheOtherKindShowsThatOneWasEmpty)
+TEST_F(Gp, PhaseBegunByTheOtherKindShowsThatThePreviousPhaseWasEmpty)
 {
     reader_registry *registry = world_.registry();
     auto empty_and_go_on = [&](uint32_t turn, reader_phase group) {
@@ -336,7 +336,7 @@ TEST_F(Gp, PhaseBegunByTheOtherKindShowsThatOneWasEmpty)
     stepper.end();
 }
 
-TEST_F(Gp, UnregisteringThreadReports)
+TEST_F(Gp, UnregisteringThreadReportsForItsSection)
 {
     reader_record *reader = world_.craft(1);
     test::GpStepper stepper(gp_);
@@ -452,7 +452,7 @@ TEST_P(GpTree, RepeatedCarryChangesNothing)
 INSTANTIATE_TEST_SUITE_P(Heights, GpTree, testing::Values(1, 2, 31, 32, 33, 1000, 1024, 1025, 1055, 1100));
 
 /* A node counts a reason to scan below it, but the scan finds none there: the node is clear. */
-TEST_F(Gp, NodeWhoseReasonDisappearedIsClear)
+TEST_F(Gp, NodeIsClearIfTheScanFindsNothingBelowIt)
 {
     std::vector<reader_record *> readers = readers_in_leaves(40);
     for (reader_record *reader : readers)
@@ -466,7 +466,7 @@ TEST_F(Gp, NodeWhoseReasonDisappearedIsClear)
     stepper.end();
 }
 
-TEST_F(Gp, LeafWhoseReasonDisappearedIsClear)
+TEST_F(Gp, LeafIsClearIfTheScanFindsNothingInIt)
 {
     for (reader_record *reader : readers_in_leaves(40))
         rtrcu_store_relaxed(&reader->leaf->registered, 0); /* the scanned thread is not registered yet */

@@ -25,7 +25,7 @@ TEST(Histogram, EachBucketBeginsWhereThePreviousEnds)
 }
 
 /* struct rtrcu_stats has the counters of the normal machine, and the number of expedited grace periods. */
-TEST(GpStats, EqualTheMachinesCounters)
+TEST(GpStats, StatisticsEqualTheCountersOfTheGracePeriods)
 {
     test::World world;
     struct gp_machine *normal = &world.gp()->machine[GP_NORMAL];

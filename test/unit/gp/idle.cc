@@ -80,7 +80,7 @@ TEST_F(GpIdle, OccasionalReadersAreScanned)
     EXPECT_FALSE(is_awake(record));
 }
 
-TEST_F(GpIdle, ScansOfAReturnedThreadRestart)
+TEST_F(GpIdle, CountOfScansRestartsForAThreadThatReads)
 {
     reader_record *record = world_.craft(0);
     while (is_awake(record))
@@ -114,7 +114,7 @@ TEST_F(GpIdle, NoThreadBecomesIdleWithoutTheKernelsFence)
 }
 
 /* The candidate is proposed twice, as after a refused fence, and settled without a fence. */
-TEST_F(GpIdle, CandidateStaysScannedWithoutAFence)
+TEST_F(GpIdle, CandidateStaysScannedIfTheFenceFailed)
 {
     reader_record *record = world_.craft(0);
     turn(1);

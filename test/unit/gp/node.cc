@@ -82,7 +82,7 @@ TEST_P(Node, LateReportChangesNothing)
     EXPECT_EQ(node_.word[GetParam()], word);
 }
 
-TEST_P(Node, RepeatedReportReturnsTheSame)
+TEST_P(Node, RepeatedReportReturnsTheSameResult)
 {
     become(bits[0] | bits[1], false);
     EXPECT_FALSE(gp_node_report(&node_, GetParam(), now, bits[0]));
@@ -92,7 +92,7 @@ TEST_P(Node, RepeatedReportReturnsTheSame)
     EXPECT_TRUE(gp_node_unpark(&node_, GetParam(), now));
 }
 
-TEST_P(Node, OtherKindsWordIsUnchanged)
+TEST_P(Node, WordOfTheOtherKindIsUnchanged)
 {
     gp_kind other = GetParam() == GP_NORMAL ? GP_EXPEDITED : GP_NORMAL;
     become(bits[1], true);

@@ -4,7 +4,7 @@
 
 #include "../../support/probes.h"
 
-TEST(GpProbes, Exist)
+TEST(GpProbes, TracepointsOfGracePeriodsExist)
 {
     EXPECT_EQ(test::missing_probes({"gp_begin", "gp_scan", "gp_ask", "gp_end", "gp_alone"}),
               std::vector<std::string>{});

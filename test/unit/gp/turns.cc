@@ -8,7 +8,7 @@ namespace
 {
 
 /* A poll that checked only the current phase would wait as long as new readers keep arriving. */
-TEST(GpPhases, PhaseChangesBetweenPollsShowBothGroupsEmpty)
+TEST(GpPhases, PhaseChangesBetweenPollsShowThatBothPhasesWereEmpty)
 {
     test::World world;
     reader_registry *registry = world.registry();

@@ -50,7 +50,7 @@ const Peer small_peer = {
 
 } // namespace
 
-TEST(Console, AnswersUntilItIsStopped)
+TEST(Console, ConsoleAnswersUntilItIsStopped)
 {
     Console console(cpus_allowed(), 10'000'000'000);
     const int64_t give_up = now_ns() + 20'000'000'000;

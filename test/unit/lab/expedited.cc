@@ -41,7 +41,7 @@ TEST(ExpeditedSummary, ComputesRangesOverExperiments)
     EXPECT_EQ(summary.range_of_min_ns, 1);
 }
 
-TEST(ExpeditedSummary, OfNoSamplesHasNoMaximum)
+TEST(ExpeditedSummary, SummaryOfNoSamplesHasNoMaximum)
 {
     const Summary summary = summarise({{}, {}});
     EXPECT_EQ(summary.count, 0u);
@@ -353,7 +353,7 @@ TEST(ExpeditedChecks, WrongCountFailsItsCheck)
     EXPECT_EQ(outcome_of(plan, "with normal=1", false), Outcome::failed);
 }
 
-TEST(ExpeditedInterrupts, AreReadFromTheCpusColumn)
+TEST(ExpeditedInterrupts, InterruptsAreReadFromTheCpusColumn)
 {
     const std::string text = "           CPU0       CPU2\n"
                              "  0:         45          7   IO-APIC   2-edge      timer\n"

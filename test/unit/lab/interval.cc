@@ -6,7 +6,7 @@
 
 using namespace lab;
 
-TEST(Interval, LiesAroundTheMedianAndWithinTheValues)
+TEST(Interval, IntervalContainsTheMedianAndLiesWithinTheValues)
 {
     const auto interval = median_interval({9, 10, 11, 12, 10, 11, 10});
     ASSERT_TRUE(interval);
@@ -16,13 +16,13 @@ TEST(Interval, LiesAroundTheMedianAndWithinTheValues)
     EXPECT_LT(interval->low, interval->high);
 }
 
-TEST(Interval, NeedsFiveValues)
+TEST(Interval, IntervalNeedsFiveValues)
 {
     EXPECT_FALSE(median_interval({1, 2, 3, 4}));
     EXPECT_FALSE(difference_interval({1, 2, 3, 4, 5}, {1, 2}));
 }
 
-TEST(Interval, OneOutlierMovesItLittle)
+TEST(Interval, OneOutlierMovesTheIntervalLittle)
 {
     const auto interval = median_interval({10, 11, 10, 12, 11, 10, 9'000, 11, 10, 12});
     ASSERT_TRUE(interval);

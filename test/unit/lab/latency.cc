@@ -74,7 +74,7 @@ static Variant variant_of(const char *policy)
     return {"flood", find_policy(policy), flood_burst, true, 1};
 }
 
-TEST(LatencyRows, HaveEveryKeyAndNullIfSamplesAreTooFew)
+TEST(LatencyRows, RowsHaveEveryKeyAndNullIfSamplesAreTooFew)
 {
     VariantRecord record(2'000, 2'000);
     for (uint32_t i = 0; i < 1'000; i++)
@@ -174,7 +174,7 @@ static Verdicts judge(const std::vector<Row> &rows, bool times = true, const std
     return judge_latency({rows, Samples(shares), times});
 }
 
-TEST(LatencyChecks, HoldForGoodRows)
+TEST(LatencyChecks, AllChecksHoldForGoodRows)
 {
     const Verdicts verdicts = judge({flood_row("unbounded", 30'000, 1'000), flood_row("inline", 20, 5)});
     EXPECT_FALSE(any_failed(verdicts)) << verdict_text(verdicts);
@@ -299,7 +299,7 @@ TEST(LatencyChecks, InlineFailsIfMoreThanOneClockIntervalOfCallbacksIsLate)
     EXPECT_EQ(outcome_of(judge(rows), "inline stops at its first clock check"), Outcome::failed);
 }
 
-TEST(LatencyChecks, InlineShareIsJudgedAtTheP9999AgainstTenMicroseconds)
+TEST(LatencyChecks, LatenessDueToInlineCallbacksIsJudgedAtP9999)
 {
     const std::vector<Row> rows = {flood_row("inline", 20, 5)};
     const char *claim = "inline: the callbacks' share";

@@ -248,7 +248,7 @@ static Outcome outcome_with(const Row &changed, const std::string &claim)
     return outcome_of(judge(rows), claim);
 }
 
-TEST(OverheadChecks, FiguresOf2002Hold)
+TEST(OverheadChecks, AllChecksHoldForTheFiguresOf2002)
 {
     for (const Verdict &verdict : judge(rows_of_2002()))
         EXPECT_EQ(verdict.outcome, Outcome::held) << verdict.claim << ": " << verdict.figures;
@@ -336,7 +336,7 @@ TEST(OverheadChecks, DifferentAmountOfWorkFailsOutsideTheSpread)
     EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::failed) << "one variant is beyond the bound";
 }
 
-TEST(OverheadChecks, EngineWithoutInvocationsFailsInAQuickRunToo)
+TEST(OverheadChecks, EngineWithoutInvocationsFailsInAQuickRun)
 {
     std::vector<Row> rows = rows_of_2002();
     rows[8].callbacks_per_s = 0;

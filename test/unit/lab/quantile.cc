@@ -18,7 +18,7 @@ static Samples counting(uint64_t n)
     return Samples(std::move(values));
 }
 
-TEST(Quantile, IsTheNearestRank)
+TEST(Quantile, QuantileIsTheNearestRank)
 {
     Samples thousand = counting(1000);
     EXPECT_EQ(thousand.quantile(0.5), 500u);
@@ -29,7 +29,7 @@ TEST(Quantile, IsTheNearestRank)
     EXPECT_DOUBLE_EQ(thousand.mean(), 500.5);
 }
 
-TEST(Quantile, NeedsTenSamplesAboveIt)
+TEST(Quantile, QuantileNeedsTenSamplesAboveIt)
 {
     EXPECT_EQ(samples_needed(0.5), 20u);
     EXPECT_EQ(samples_needed(0.99), 1'000u);
@@ -43,7 +43,7 @@ TEST(Quantile, NeedsTenSamplesAboveIt)
     EXPECT_FALSE(Samples().max().has_value());
 }
 
-TEST(Quantile, AgreesWithItsDefinition)
+TEST(Quantile, QuantileAgreesWithItsDefinition)
 {
     const auto seed = std::random_device{}();
     SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -11,7 +11,7 @@
 
 using namespace lab;
 
-TEST(Number, HasThreeDigitsOrThousandsSeparators)
+TEST(Number, NumberHasThreeDigitsOrThousandsSeparators)
 {
     EXPECT_EQ(number(std::nullopt), "-");
     EXPECT_EQ(number(0), "0");
@@ -87,7 +87,7 @@ TEST(Verdict, OnlyFailedOutcomeIsAFailure)
     EXPECT_NE(verdict_text(verdicts).find("FAILED"), std::string::npos);
 }
 
-TEST(Document, ContainsTheVerdicts)
+TEST(Document, DocumentContainsTheVerdicts)
 {
     Document document("made up", Machine{});
     document.verdicts({{Outcome::held, "a claim", "1 against 2"}, {Outcome::failed, "another", "3"}});

@@ -27,7 +27,7 @@ struct Played {
 
 } // namespace
 
-TEST(Turns, AllRunWithoutALimit)
+TEST(Turns, AllRoundsRunWithoutALimit)
 {
     Played played;
     EXPECT_TRUE(played.play_turns(1000));
@@ -35,7 +35,7 @@ TEST(Turns, AllRunWithoutALimit)
     EXPECT_EQ(played.rounds.skipped, 0u);
 }
 
-TEST(Turns, DoNotBeginIfTheyWouldEndAfterTheLimit)
+TEST(Turns, RoundsDoNotBeginIfTheyWouldEndAfterTheLimit)
 {
     Played played;
     played.rounds.end_ns = now_ns() + 500'000'000'000;
@@ -44,7 +44,7 @@ TEST(Turns, DoNotBeginIfTheyWouldEndAfterTheLimit)
     EXPECT_EQ(played.rounds.skipped, 4u);
 }
 
-TEST(Turns, RunIfTheyEndBeforeTheLimit)
+TEST(Turns, RoundsRunIfTheyEndBeforeTheLimit)
 {
     Played played;
     played.rounds.end_ns = now_ns() + 1'000'000'000'000;
@@ -53,7 +53,7 @@ TEST(Turns, RunIfTheyEndBeforeTheLimit)
     EXPECT_EQ(played.rounds.skipped, 0u);
 }
 
-TEST(OverheadRound, EndsAtTheLimit)
+TEST(OverheadRound, RoundEndsAtTheLimit)
 {
     const auto result = std::make_unique<overhead::RoundResult>();
     overhead::RoundOptions options;

@@ -67,7 +67,7 @@ const UsualTimes usual = {5'000, 1'000, 50, 6'000, 40'000};
 
 } // namespace
 
-TEST(LateSample, TurnAcrossTheDueTimeIsSplitIntoWorkAndCalls)
+TEST(LateSample, LoopRoundAcrossTheDueTimeIsSplitIntoWorkAndCalls)
 {
     const LateSample late = sample_of(counts_at(due - 100'000), counts_at(due + 66'000), turn_across_the_due_time());
     EXPECT_FALSE(late.asleep);
@@ -94,7 +94,7 @@ TEST(LateSample, UncountedTimeOnACpuIsStolen)
         << "more CPU time than elapsed counts as none";
 }
 
-TEST(LateSample, OnlyASleepInsideATurnCountsAsBlocked)
+TEST(LateSample, OnlyASleepInsideALoopRoundCountsAsBlocked)
 {
     ThreadCounts after = counts_at(due + 66'000);
     // The thread slept for 60 µs before the turn, and was off the CPU for 25 µs inside it.
@@ -106,7 +106,7 @@ TEST(LateSample, OnlyASleepInsideATurnCountsAsBlocked)
     EXPECT_EQ(sample_of(before, after, turn_across_the_due_time()).blocked_ns, 25'000u);
 }
 
-TEST(LateSample, ExpiriesOfBothTimersAreCountedExceptTheOneThatWakes)
+TEST(LateSample, TimerExpiriesAreCountedExceptTheWakeUp)
 {
     // The work expires at 1,095,000: 10,000 + 5 x 217,000.
     const ThreadCounts before = counts_at(due - 30'000), after = counts_at(due + 450'000);
@@ -116,7 +116,7 @@ TEST(LateSample, ExpiriesOfBothTimersAreCountedExceptTheOneThatWakes)
     EXPECT_EQ(sample_of(before, after, turn_before_the_due_time(), 95'000).interrupts, 1u);
 }
 
-TEST(LateWitness, NeedsAReadingOfTheSameRound)
+TEST(LateWitness, WitnessNeedsAReadingOfTheSameRound)
 {
     VariantRecord record(10, 10);
     LateWitness witness(50'000, record);
@@ -217,7 +217,7 @@ TEST(Explain, WakeUpOrWorkExplainsAtMostTwiceItsUsualTime)
     EXPECT_EQ(main_cause(explain(working, usual)), Cause::not_explained);
 }
 
-TEST(ThreadCounters, CountFaultsAndSleepsOfTheThread)
+TEST(ThreadCounters, FaultsAndSleepsOfTheThreadAreCounted)
 {
     const ThreadCounters counters;
     const ThreadCounts before = counters.read();
@@ -297,7 +297,7 @@ const char *const ours = "samples is late mainly because of callbacks",
 
 } // namespace
 
-TEST(WhyChecks, HoldForAGoodRun)
+TEST(WhyChecks, AllChecksHoldForAGoodRun)
 {
     for (const Verdict &verdict : judge_why(
              {variant_of("route", "inline", 40, Cause::work), variant_of("flood", "unbounded", 40, Cause::callbacks)},
@@ -340,7 +340,7 @@ TEST(WhyChecks, FloodLateForOtherCausesIsNotReproduced)
               Outcome::not_judged);
 }
 
-TEST(WhyChecks, ConsecutiveInterruptsMustBeInMostSamples)
+TEST(WhyChecks, ConsecutiveInterruptsMustExplainMostSamples)
 {
     LateSummary variant = variant_of("route", "none", 40, Cause::work);
     variant.several_interrupts = 20;
@@ -362,7 +362,7 @@ TEST(WhyChecks, UnexplainedTenthIsNotReproduced)
               Outcome::not_judged);
 }
 
-TEST(WhyChecks, ReadingsThatTakeTooMuchTimeFail)
+TEST(WhyChecks, CostlyReadingsFailTheCheck)
 {
     LateSummary variant = variant_of("route", "none", 40, Cause::work);
     variant.readings_ns = variant.wall_ns / 20;
@@ -373,7 +373,7 @@ TEST(WhyChecks, ReadingsThatTakeTooMuchTimeFail)
     EXPECT_EQ(outcome_of(judge_why({variant}, true), instrument), Outcome::not_judged);
 }
 
-TEST(WhyRows, OnlyNotExplainedHasARowWithoutOccurrence)
+TEST(WhyRows, UnexplainedLatenessAlwaysHasARow)
 {
     LateSummary variant = variant_of("route", "inline", 0, Cause::work);
     for (const uint32_t ns : {1'999u, 2'000u, 70'000u, 80'000u})

@@ -139,7 +139,7 @@ TEST(Parking, TaskOnAnotherThreadsListIsFoundOnlyByParkedAnywhere)
     }).join();
 }
 
-TEST(Parking, CountedTaskIsInItsPhase)
+TEST(Parking, CountedTaskIsFoundInItsPhase)
 {
     test::World world;
     reader_registry *registry = world.registry();
@@ -167,7 +167,7 @@ TEST(Parking, CountedTaskIsInItsPhase)
 }
 
 /* A grace period that waits for a section also waits for the task that takes the section over. */
-TEST(Parking, FollowingTaskIsDirectlyAfter)
+TEST(Parking, TaskThatTakesOverIsListedDirectlyAfterThePreviousTask)
 {
     test::World world;
     reader_record *record = world.craft(0);

@@ -39,7 +39,7 @@ const Row rows[] = {
     {"Etx", PARKED_AFTER_EXP}, {"GEx", PARKED_AFTER_EXP}, {"Gt", PARKED_AFTER_GP},  {"GEt", PARKED_AFTER_GP},
 };
 
-TEST(Place, EveryRowOfTheTableHasItsPlace)
+TEST(Place, EveryStateOfLeafAndThreadGivesTheDocumentedPlace)
 {
     unsigned int seen = 0;
     for (const Row &row : rows) {
@@ -50,7 +50,7 @@ TEST(Place, EveryRowOfTheTableHasItsPlace)
 }
 
 /* The query clears the bit of a thread whose list it finds empty. */
-TEST(Holders, AreSlotsWithNonEmptyLists)
+TEST(Holders, HoldersAreSlotsWithNonEmptyTaskLists)
 {
     test::World world;
     reader_record *record = world.craft(0);
@@ -164,7 +164,7 @@ TEST_F(Parked, TaskParkedBetweenGracePeriodsIsNotWaitedFor)
     EXPECT_EQ(part_->count, 1u);
 }
 
-TEST_F(Parked, BeginWaitsForPresentTasksOnly)
+TEST_F(Parked, GracePeriodWaitsOnlyForTasksParkedBeforeItsBegin)
 {
     parked_add_to_leaf(leaf_, &task_[0], NONE);
     parked_add_to_leaf(leaf_, &task_[1], NONE);
@@ -191,7 +191,7 @@ TEST_F(Parked, TaskOfAHoldoutIsWaitedFor)
 }
 
 /* In every row of the table, each kind that waits for the thread also waits for its task. */
-TEST_F(Parked, EveryRowKeepsEachKindThatWaitsForTheThread)
+TEST_F(Parked, TaskOfAHoldoutIsWaitedForInEveryStateOfTheLeaf)
 {
     for (const Row &row : rows) {
         rcu_task before[2] = {}, task = {};

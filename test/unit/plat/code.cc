@@ -38,7 +38,7 @@ TEST(Code, AddressInALibraryHasTheLibrarysName)
     EXPECT_EQ(std::string(text).find("the program"), std::string::npos) << text;
 }
 
-TEST(Code, UnreadableWordIsDetectedWithoutAFault)
+TEST(Code, UnreadableAddressIsDetectedWithoutAFault)
 {
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     char *pages = static_cast<char *>(mmap(nullptr, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

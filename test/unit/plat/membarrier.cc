@@ -142,7 +142,7 @@ TEST(Fence, VisitSwitchesOutThreadsOnOtherCpus)
     EXPECT_GE(switches(cpus.back(), cpus.front(), visits), visits);
 }
 
-TEST(Fence, VisitReportsTheNextCpu)
+TEST(Fence, VisitReportsTheCpuThatItMovesTo)
 {
     uint32_t next = UINT32_MAX;
     int error = plat_fence_by_visit(&next);

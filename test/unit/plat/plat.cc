@@ -150,7 +150,7 @@ TEST(Clock, ReadsAnotherThreadsCpuTime)
     EXPECT_EQ(plat_clock_of_thread({0x7ffffff}), -1);
 }
 
-TEST(Cpu, NumbersAreConsistent)
+TEST(Cpu, NumbersOfCpusAreConsistent)
 {
     EXPECT_GE(plat_cpu_current(), 0);
     EXPECT_LT(plat_cpu_current(), sysconf(_SC_NPROCESSORS_CONF));
@@ -191,7 +191,7 @@ TEST(Cpu, ParsesListsOfTaskset)
     EXPECT_EQ(cpus.bits[0], 0x8fu) << "a refused list leaves the set unchanged";
 }
 
-TEST(Cpu, PickStaysInTheSet)
+TEST(Cpu, PickedCpuIsInTheSet)
 {
     plat_cpus cpus = {};
     ASSERT_EQ(plat_cpus_parse("2,5-6,900", &cpus), 0);
@@ -330,7 +330,7 @@ TEST(Thread, IdsAreTheKernelsIds)
     EXPECT_EQ(plat_thread_id().number, static_cast<uint32_t>(gettid()));
 }
 
-TEST(Signals, AreBlockedAndRestored)
+TEST(Signals, SignalsAreBlockedAndRestored)
 {
     sigset_t saved, now;
     plat_signals_block(&saved);
@@ -371,7 +371,7 @@ struct Keys {
     }
 };
 
-TEST(Thread, ExitHookWithoutAKeyDoesNotOverwriteOtherKeys)
+TEST(Thread, ExitHookThatFoundNoKeyDoesNotOverwriteOtherKeys)
 {
     Keys all;
     std::vector<void *> before;
@@ -543,7 +543,7 @@ TEST(Memory, RefusedPagesAreNull)
     EXPECT_EQ(plat_mem_pages(SIZE_MAX / 4), nullptr);
 }
 
-TEST(Errno, IsPreserved)
+TEST(Errno, ErrnoIsPreserved)
 {
     uint32_t word = 0;
     errno = 77;
@@ -563,7 +563,7 @@ TEST(Copies, FindsOneCopyInThisProgram)
     EXPECT_EQ(plat_copies(), 1);
 }
 
-TEST(Random, NumbersDiffer)
+TEST(Random, SuccessiveNumbersDiffer)
 {
     uint64_t first = plat_random();
     EXPECT_NE(plat_random(), first);

@@ -18,7 +18,7 @@ class Boost : public test::Records
 {
 };
 
-TEST_F(Boost, TakesAFreeWordAndSetsTheFlag)
+TEST_F(Boost, BoostTakesAFreeWordAndSetsTheReadersFlag)
 {
     reader_record *record = world_.craft(1);
     record->thread_id = 4711;
@@ -37,7 +37,7 @@ TEST_F(Boost, TakesAFreeWordAndSetsTheFlag)
     reader_unlock(record->leaf);
 }
 
-TEST_F(Boost, IsConfirmedByAFlagThatIsStillSet)
+TEST_F(Boost, BoostIsConfirmedIfTheReadersFlagIsStillSet)
 {
     reader_record *record = world_.craft(1);
     uint32_t armed = 0;
@@ -155,7 +155,7 @@ class Slots : public test::Records
 {
 };
 
-TEST_F(Slots, AreFreeAfterTheLastRoomReleasesThem)
+TEST_F(Slots, SlotIsFreeOnceEveryRoomHasReleasedIt)
 {
     for (reader_room last : {READER_PARKED, READER_CALLBACK, READER_SERVE}) {
         reader_record *record = world_.craft(0);

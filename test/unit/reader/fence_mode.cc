@@ -69,7 +69,7 @@ TEST_F(FenceMode, ReaderThatLostItsFlagIsNotConfirmed)
 }
 
 /* The flag is overwritten, and the other kind's scan sets it after this visit. */
-TEST_F(FenceMode, FlagSetByAnotherAfterTheVisitDoesNotConfirm)
+TEST_F(FenceMode, FlagSetByAnotherThreadAfterTheVisitDoesNotConfirm)
 {
     reader_record *record = world_.craft(1);
     reader_fences_switch(registry_);

@@ -76,7 +76,7 @@ TEST_F(ReaderIdle, ThreadInsideOrInASlowPathStaysScanned)
     EXPECT_EQ(leaf_->scanned.slept.count, 0u);
 }
 
-TEST_F(ReaderIdle, FlagSetAgainByAnotherDoesNotConfirm)
+TEST_F(ReaderIdle, FlagSetAgainByAnotherThreadDoesNotConfirm)
 {
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     rtrcu_word_disarm(record_->self); /* as if an update in progress had overwritten the flag */
@@ -84,7 +84,7 @@ TEST_F(ReaderIdle, FlagSetAgainByAnotherDoesNotConfirm)
     EXPECT_FALSE(reader_idle_confirmed(record_));
 }
 
-TEST_F(ReaderIdle, FlagSetBeforeTheProposalConfirms)
+TEST_F(ReaderIdle, FlagThatWasSetBeforeTheProposalConfirms)
 {
     ASSERT_TRUE(reader_arm(record_));
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
@@ -126,7 +126,7 @@ TEST_F(ReaderIdle, SlotsNextThreadStartsWithZeroScans)
 }
 
 /* This test uses the calling thread's record in the process's registry. */
-TEST(ReaderIdleExit, IsCountedOnce)
+TEST(ReaderIdleExit, ThreadThatExitsFromIdlenessIsCountedOnce)
 {
     rcu_read_lock();
     rcu_read_unlock();

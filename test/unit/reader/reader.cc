@@ -34,7 +34,7 @@ class Reader : public test::Records
 
 /* An update in progress overwrites the booster's flag, and another thread sets it again.  A later update may overwrite
  * that flag too, so the booster needs another fence. */
-TEST_F(Reader, FlagSetByAnotherDoesNotConfirmABoost)
+TEST_F(Reader, FlagSetByAnotherThreadDoesNotConfirmABoost)
 {
     reader_record *record = world_.craft(0);
     uint32_t armed = 0;
@@ -136,7 +136,7 @@ TEST_F(Reader, GrowsToThousandsOfRecords)
 }
 
 /* Another thread has linked a leaf meanwhile, so this thread unmaps the pages of its own. */
-TEST_F(Reader, LoserOfTheRaceToGrowFreesItsPages)
+TEST_F(Reader, ThreadThatLosesTheRaceToAddALeafFreesItsPages)
 {
     static reader_leaf *(*lay_out)(void *);
     static void *pages;
@@ -217,7 +217,7 @@ TEST_F(Reader, LeafIsCompleteBeforeItIsLinked)
 
 #endif
 
-TEST_F(Reader, PublishAndWithdraw)
+TEST_F(Reader, WithdrawnRecordIsUnregisteredAndItsSlotReused)
 {
     reader_record *record = world_.craft(0);
     rtrcu_thread *self = record->self;
@@ -263,7 +263,7 @@ TEST_F(Reader, InsideIsNestingAndDiscipline)
     EXPECT_EQ(reader_inside(record), static_cast<uint32_t>(RTRCU_QSBR_ONLINE)) << "the flag does not count as nesting";
 }
 
-TEST_F(Reader, ArmReturnsWhetherTheFlagWasClear)
+TEST_F(Reader, ArmReturnsTrueIfTheFlagWasClear)
 {
     reader_record *record = world_.craft(1);
     EXPECT_TRUE(arm(record));
@@ -448,7 +448,7 @@ TEST_F(Reader, ForkedChildKeepsOnlyTheForkingThreadsRecord)
     });
 }
 
-TEST_F(Reader, AForkingThreadWithoutARecordIsCounted)
+TEST_F(Reader, ForkingThreadWithoutARecordIsCounted)
 {
     world_.craft(0);
     for (uint32_t odd : {0u, 1u}) {

@@ -105,7 +105,7 @@ TEST_F(ScannedWord, TransitionsFollowTheTable)
     table.all_seen();
 }
 
-TEST_F(ScannedWord, ReasonsToScanAreCountedUpToTheRoot)
+TEST_F(ScannedWord, ScannedLeavesAreCountedUpToTheRoot)
 {
     hang(READER_LEAVES - 1);
     EXPECT_EQ(awake_.above, &counts_->level1[READER_LEAVES / READER_FANOUT - 1]);

@@ -49,7 +49,7 @@ template <typename Leave> void expect_waits_until(Leave leave)
     stepper.end();
 }
 
-TEST(Section, EndsWithTheOutermostUnlock)
+TEST(Section, SectionEndsWithTheOutermostUnlock)
 {
     test::Worker reader;
     reader.run([] {
@@ -67,7 +67,7 @@ TEST(Section, EndsWithTheOutermostUnlock)
     expect_quiet();
 }
 
-TEST(Section, IsNotExtendedByLaterOnes)
+TEST(Section, SectionIsNotExtendedByLaterSections)
 {
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
@@ -104,7 +104,7 @@ TEST(Section, NestedSectionDoesNotReport)
     stepper.end();
 }
 
-TEST(Section, FastPathsStayFastBetweenGracePeriods)
+TEST(Section, SectionsTakeTheFastPathBetweenGracePeriods)
 {
     test::Worker reader;
     reader.run([] {
@@ -427,7 +427,7 @@ TEST(Section, QuiescentStateOfAPreemptibleThreadHasNoEffect)
 
 /* ---- registration ---- */
 
-TEST(Register, CountsDeadlineThreads)
+TEST(Register, RegistrationCountsDeadlineThreads)
 {
     uint32_t before = registry->deadline_count;
     test::Worker reader;
@@ -441,7 +441,7 @@ TEST(Register, CountsDeadlineThreads)
     EXPECT_EQ(registry->deadline_count, before);
 }
 
-TEST(Register, IsRefusedInsideASection)
+TEST(Register, RegistrationIsRefusedInsideASection)
 {
     test::Worker reader;
     reader.run([] {

@@ -41,7 +41,7 @@ TEST(Slow, LockAfterASurplusUnlockOpensASection)
 }
 
 /* A handler reads between a surplus unlock and the slow path that repairs it: the handler's section has nesting 1. */
-TEST(Slow, HandlersSectionBeforeARepairHasNestingOne)
+TEST(Slow, HandlersSectionBeforeTheRepairOfASurplusUnlockHasNestingOne)
 {
     if (RTRCU_FLAG_INITIAL != 0)
         GTEST_SKIP() << "the flag and the nesting are in different words";
@@ -65,7 +65,7 @@ TEST(Slow, HandlersSectionBeforeARepairHasNestingOne)
 }
 
 /* Nesting beyond RTRCU_NESTING_MAX in a preemptible thread is not taken for a surplus unlock. */
-TEST(Slow, DeepNestingIsNotTakenForASurplusUnlock)
+TEST(Slow, DeepNestingIsNotMistakenForASurplusUnlock)
 {
     test::CapturedComplaints errors;
     test::Worker reader;
@@ -167,7 +167,7 @@ TEST(Slow, ReportPromotesATaskParkedMeanwhile)
 }
 
 /* A handler's section ends while its thread holds a lock that a report needs: the flag stays set for a later report. */
-TEST(Slow, UnlockThatMayNotReportKeepsTheFlag)
+TEST(Slow, UnlockWithALockHeldThatAReportNeedsKeepsTheFlag)
 {
     test::Worker reader;
     reader.run([] {

@@ -51,7 +51,7 @@ Seen look_at_every_instruction(test::Tracer &tracer, const volatile int *inside)
     return seen;
 }
 
-TEST(SlowSteps, NoHandlerSeesAHalfCountedReader)
+TEST(SlowSteps, HandlerNeverRunsWhileAReaderIsPartlyCounted)
 {
     if (TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "the race detector keeps a signal mask of its own, and the emulator cannot single-step";
@@ -122,7 +122,7 @@ long interrupt_everywhere(test::Tracer &tracer, const Return *shared)
 }
 
 /* A switch of the fences would take a remaining acknowledgment for the thread's later sections. */
-TEST(AsleepSteps, AwakeThreadHasNoAcknowledgmentDespiteAHandler)
+TEST(AsleepSteps, HandlerLeavesNoAcknowledgmentOnAnAwakeThread)
 {
     if (TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "the race detector keeps a signal mask of its own, and the emulator cannot single-step";
@@ -274,7 +274,7 @@ TEST(TaskSteps, TaskWhoseSectionEndsIsRemovedOnce)
 }
 
 /* A switch of the fences waits for threads that are not marked, and the sleeping thread may wait for that switch. */
-TEST(AsleepSteps, SleeperIsMarkedEvenIfAHandlerReads)
+TEST(AsleepSteps, HandlerThatReadsKeepsItsThreadMarkedAsAsleep)
 {
     if (TEST_TSAN)
         GTEST_SKIP() << "the sanitizer delays signals";
@@ -315,7 +315,7 @@ void read_after_each_step(int, siginfo_t *, void *context)
 }
 
 /* The thread's exit hook may not run again, so a record that a handler took would outlive the thread. */
-TEST(LeaveSteps, NoHandlerRegistersAnExitedThread)
+TEST(LeaveSteps, HandlerDoesNotRegisterAThreadThatHasExited)
 {
     if (TEST_TSAN)
         GTEST_SKIP() << "the sanitizer delays signals";

@@ -50,7 +50,7 @@ TEST_F(Task, TasksSectionEndsWhileTheThreadStaysInside)
 }
 
 /* Two tasks with sections are mounted on one thread, park there, and end their sections on another. */
-TEST_F(Task, SeveralAreMountedTogether)
+TEST_F(Task, TwoTasksMayBeMountedOnOneThread)
 {
     first_.run([&] {
         /* Give each task a listed section. */
@@ -86,7 +86,7 @@ TEST_F(Task, SeveralAreMountedTogether)
 }
 
 /* Several operands of one expression may suspend before the first of them continues. */
-TEST_F(Task, ParksAndResumesTwice)
+TEST_F(Task, TaskParksAndResumesTwice)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -147,7 +147,7 @@ TEST_F(Task, OneUnlockEndsTheSectionsOfTwoTasks)
 }
 
 /* A fiber yields inside a section, resumes on another thread, and another task takes the section over there. */
-TEST_F(Task, TaskIsOutsideAfterAnotherTakesItsSection)
+TEST_F(Task, TaskIsOutsideAfterAnotherTaskTakesItsSection)
 {
     first_.run([&] {
         rcu_task_resume(&outer_);
@@ -165,7 +165,7 @@ TEST_F(Task, TaskIsOutsideAfterAnotherTakesItsSection)
 }
 
 /* The outer task parks while the inner one, mounted above it, continues.  Each keeps its own sections. */
-TEST_F(Task, ParkLeavesTheSectionsOfTheTaskAbove)
+TEST_F(Task, ParkOfATaskKeepsTheSectionsOfTheTaskAbove)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -199,7 +199,7 @@ TEST_F(Task, ParkLeavesTheSectionsOfTheTaskAbove)
     EXPECT_TRUE(waits([&] { second_.run(end_the_outer_task); }));
 }
 
-TEST_F(Task, ExitKeepsTheSectionOfTheTaskAbove)
+TEST_F(Task, ExitOfATaskKeepsTheSectionOfTheTaskAbove)
 {
     CapturedComplaints errors;
     first_.run([&] {
@@ -235,7 +235,7 @@ TEST_F(Task, TakenOverSectionIsWaitedForAsBefore)
     }
 }
 
-TEST_F(Task, ParkWithoutResumeLeavesSectionsBelowTheOtherTask)
+TEST_F(Task, ParkWithoutResumeKeepsSectionsBelowTheOtherTask)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -374,7 +374,7 @@ TEST_F(Task, ExitInsideAWaitedForSectionWakesTheWaiter)
 }
 
 /* A thread that exits with several tasks mounted closes the sections of each. */
-TEST_F(Task, ExitLeavesNoTaskListed)
+TEST_F(Task, ExitedTaskIsOnNoList)
 {
     CapturedComplaints errors;
     for (rcu_task *task : {&outer_, &inner_}) {
@@ -407,7 +407,7 @@ TEST_F(Task, ExitOfAListedSectionIsReported)
     EXPECT_TRUE(errors.contains("task \"inner\" exits inside a read-side critical section"));
 }
 
-TEST_F(Task, ListedSectionBelongsToNoThread)
+TEST_F(Task, ListedSectionDoesNotKeepItsThreadInside)
 {
     first_.run([&] {
         rcu_read_lock();

@@ -109,7 +109,7 @@ TEST_F(NoRecord, ReaderThatRegistersInsideAndExitsIsNotCounted)
     EXPECT_TRUE(errors.contains("exits inside a read-side critical section"));
 }
 
-TEST_F(NoRecord, SectionLeavesSignalsUnblocked)
+TEST_F(NoRecord, SectionOfAThreadWithoutARecordLeavesSignalsUnblocked)
 {
     auto is_open = [] {
         sigset_t now;
@@ -180,7 +180,7 @@ TEST_F(NoRecord, TaskOfACountedSectionStaysCounted)
     stepper.end();
 }
 
-TEST_F(NoRecord, TaskStaysCountedWhereverItEnds)
+TEST_F(NoRecord, TaskStaysCountedUntilItEndsOnAnyThread)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -287,7 +287,7 @@ TEST_F(ForkedNoRecord, ChildKeepsTheForkingThreadsTask)
 }
 
 /* Other threads park, resume and end counted tasks during the fork. */
-TEST_F(ForkedNoRecord, ForkBesideCountedTasksKeepsTheCountRight)
+TEST_F(ForkedNoRecord, ForkKeepsTheCountOfParkedTasksExact)
 {
     std::atomic<bool> stop{false};
     std::atomic<int> running{0};
@@ -353,7 +353,7 @@ TEST_F(Task, ExitingThreadReportsForItsTasks)
     stepper.end();
 }
 
-TEST_F(Task, ParkIsACountedSlowPath)
+TEST_F(Task, ParkIsCountedAsASlowPath)
 {
     first_.run([&] {
         rcu_read_lock();

@@ -80,7 +80,7 @@ class Taker
     }
 };
 
-TEST_F(Task, SectionsCountAsTheTasksOwnAfterATakeover)
+TEST_F(Task, SectionsCountAsTheTasksOwnAfterItTakesOverASection)
 {
     for (bool lists : {true, false}) {
         SCOPED_TRACE(lists ? "taken over by rcu_task_list()" : "taken over by rcu_task_park()");
@@ -127,7 +127,7 @@ TEST_F(Task, ExitOrParkOfATaskRestoresTheBaseBelow)
 }
 
 /* As the test above, but the inner task exits before the section is taken over. */
-TEST_F(Task, TaskExitingWithoutASectionIsForgotten)
+TEST_F(Task, TaskThatExitsWithoutASectionIsForgotten)
 {
     Taker taker;
 

@@ -19,7 +19,7 @@ namespace
 using test::gp_;
 
 /* If a thread sleeps on the word, the caller must release it in the kernel (GP_ACTION_UNLOCK_PI). */
-TEST(Unregistration, EndsItsBoost)
+TEST(Unregistration, UnregistrationEndsTheBoost)
 {
     for (uint32_t waiters : {0u, UINT32_C(1) << 31}) {
         test::Worker reader;
@@ -36,7 +36,7 @@ TEST(Unregistration, EndsItsBoost)
 }
 
 /* The thread is the only holdout, so its waiter is woken. */
-TEST(Unregistration, ReportsAQuiescentState)
+TEST(Unregistration, UnregistrationReportsAQuiescentState)
 {
     test::Worker reader;
     reader.run([] { ASSERT_EQ(section_register(gp_, RTRCU_QSBR), 0); });
@@ -50,7 +50,7 @@ TEST(Unregistration, ReportsAQuiescentState)
 }
 
 /* The section began without a record. */
-TEST(Unregistration, ReportsACountedSection)
+TEST(Unregistration, UnregistrationReportsACountedSection)
 {
     test::Worker reader;
     gp_actions actions = GP_ACTION_NONE;
@@ -64,7 +64,7 @@ TEST(Unregistration, ReportsACountedSection)
 }
 
 /* There are more tasks than one hold of the lock promotes; none may stay on the list of a slot that is free. */
-TEST(Unregistration, MovesAllItsTasksToItsLeaf)
+TEST(Unregistration, UnregistrationMovesAllTasksToTheLeaf)
 {
     std::vector<rcu_task> tasks(2 * PARKED_PROMOTE_MAX + 1);
     test::Worker reader;
@@ -87,7 +87,7 @@ TEST(Unregistration, MovesAllItsTasksToItsLeaf)
 }
 
 /* The claim is released before the check whether the slot can be released, which no thread would repeat. */
-TEST(Unregistration, InsideItsLastCallbackReleasesTheSlot)
+TEST(Unregistration, UnregistrationInsideTheLastCallbackReleasesTheSlot)
 {
     reader_record *record = nullptr;
     std::thread([&] {
@@ -121,7 +121,7 @@ TEST(Unregistration, ExitedThreadDoesNotRegisterAgain)
 }
 
 /* A section after the exit hook has run is counted; the hook, run again, closes it. */
-TEST(Unregistration, SectionAfterItIsClosedAtTheThreadsEnd)
+TEST(Unregistration, SectionAfterUnregistrationIsClosedAtThreadExit)
 {
     test::CapturedComplaints errors;
     test::Worker reader;
@@ -139,7 +139,7 @@ TEST(Unregistration, SectionAfterItIsClosedAtTheThreadsEnd)
 }
 
 /* There are more tasks than an unlock promotes: it wakes waiters, which promote the rest. */
-TEST(Unlock, LeavesManyTasksToAWaiter)
+TEST(Unlock, UnlockLeavesManyTasksToAWaiter)
 {
     std::vector<rcu_task> tasks(2 * PARKED_PROMOTE_MAX + 1);
     auto where_the_last_is = [&] { return rtrcu_load_relaxed(&tasks.back().where); };
@@ -181,7 +181,7 @@ TEST(Unlock, LeavesManyTasksToAWaiter)
 }
 
 /* The key needs memory in each thread.  Only a call may allocate it; a first section, perhaps of a handler, may not. */
-TEST(Registration, CallReservesMemoryOfTheExitHook)
+TEST(Registration, ExplicitRegistrationReservesMemoryOfTheExitHook)
 {
     std::vector<pthread_key_t> keys;
     pthread_key_t key = 0;
@@ -241,7 +241,7 @@ TEST(Registration, QuiescentStateDeadlineThreadIsOnline)
     stepper.end();
 }
 
-TEST(Offline, IsPermittedOnlyOutsideSections)
+TEST(Offline, GoingOfflineIsPermittedOnlyOutsideSections)
 {
     test::Worker reader;
     reader.run([] {
@@ -259,7 +259,7 @@ TEST(Offline, IsPermittedOnlyOutsideSections)
     });
 }
 
-TEST(SectionProbes, Exist)
+TEST(SectionProbes, TracepointsOfSectionsExist)
 {
     EXPECT_EQ(test::missing_probes({"task_park", "task_resume"}), std::vector<std::string>{});
 }

@@ -106,7 +106,7 @@ TEST_F(Progress, WaitEndsIfProgressStops)
 
 /* An owner that waits for its own backlog runs no callbacks, so the wait is marked for daemons.  On a busy machine the
  * test may miss a single wait. */
-TEST_F(Progress, WaitForTheOwnBacklogIsMarked)
+TEST_F(Progress, OwnerThatWaitsForItsOwnBacklogIsMarked)
 {
     reader_record *record = flood(2);
     struct callback_slot *slot = callback_slot(record);
@@ -151,7 +151,7 @@ TEST_F(Progress, MovingBacklogExtendsTheWait)
     EXPECT_TRUE(waited);
 }
 
-TEST_F(Progress, NothingIsCountedWithoutWaiters)
+TEST_F(Progress, ProgressIsNotCountedWithoutWaiters)
 {
     serve_progress(&drive_->serve);
     EXPECT_EQ(drive_->serve.progress, 0u);
@@ -175,7 +175,7 @@ TEST_F(Progress, BarrierDoesNotRestoreTheDeadlineOfAnUnregisteredCaller)
 }
 
 /* A callback that the barrier runs forks.  The barrier continues in the child, where its count must not wrap. */
-TEST_F(Progress, BarrierThatContinuesInAForkedChildDoesNotWrapItsCount)
+TEST_F(Progress, BarrierContinuedInAForkedChildDoesNotWrapItsCount)
 {
     static struct domain_drive *forked;
     static uint32_t counted;

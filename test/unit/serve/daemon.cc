@@ -20,7 +20,7 @@ struct serve_daemon *still(struct domain_drive *drive, uint32_t cpu)
     return &drive->serve.daemon[cpu];
 }
 
-TEST_F(Daemons, QueuesAreListedInOrderAfterAnUrgentOne)
+TEST_F(Daemons, UrgentQueueIsListedBeforeOthers)
 {
     struct serve_daemon *daemon = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0), *urgent = world_.craft(0);
@@ -49,7 +49,7 @@ TEST_F(Daemons, SingleUrgentQueueIsFirstAndLast)
     EXPECT_EQ(daemon->last, next);
 }
 
-TEST_F(Daemons, IsWokenFromItsSleep)
+TEST_F(Daemons, DaemonIsWokenFromItsSleep)
 {
     struct serve_daemon *daemon = still(drive_, 0);
     reader_record *one = world_.craft(0), *two = world_.craft(0);
@@ -67,7 +67,7 @@ TEST_F(Daemons, IsWokenFromItsSleep)
 }
 
 /* If the daemon's thread cannot be created, a running daemon gets the queue.  Without one, the enqueue fails. */
-TEST_F(Daemons, AnotherDaemonServesIfOneIsRefused)
+TEST_F(Daemons, AnotherDaemonGetsTheQueueIfADaemonCannotBeCreated)
 {
     reader_record *record = world_.craft(0);
     drive_->work.refused_ns = plat_clock_now();
@@ -80,7 +80,7 @@ TEST_F(Daemons, AnotherDaemonServesIfOneIsRefused)
 }
 
 /* The queue stays with its daemon, and no other daemon is created or requested. */
-TEST_F(Daemons, ListedQueueIsNotEnqueuedAgain)
+TEST_F(Daemons, ListedQueueIsNotListedAgain)
 {
     reader_record *record = world_.craft(0);
     struct serve_daemon *other = &drive_->serve.daemon[1];
@@ -93,7 +93,7 @@ TEST_F(Daemons, ListedQueueIsNotEnqueuedAgain)
 }
 
 /* The memory after the last daemon looks like a running daemon inside a callback, and must not be read. */
-TEST_F(Daemons, ThereIsAtMostOnePerCpu)
+TEST_F(Daemons, EachCpuHasAtMostOneDaemon)
 {
     struct Two {
         struct domain_drive drive;
@@ -126,7 +126,7 @@ TEST_F(Daemons, DaemonBeingCreatedGetsNoQueue)
 }
 
 /* The ended daemon does not read its list again, so the queue must not count as listed. */
-TEST_F(Daemons, DaemonThatEndsMeanwhileGetsNoQueue)
+TEST_F(Daemons, DaemonThatIsEndingGetsNoQueue)
 {
     reader_record *record = world_.craft(0);
     struct serve_daemon *daemon = still(drive_, 0);
@@ -142,7 +142,7 @@ TEST_F(Daemons, DaemonThatEndsMeanwhileGetsNoQueue)
 }
 
 /* Policy krcud needs all daemons, so each creation is attempted, even directly after a refusal. */
-TEST_F(Daemons, StartAllIgnoresAnEarlierRefusal)
+TEST_F(Daemons, StartOfAllDaemonsIgnoresAnEarlierRefusal)
 {
     keep();
     static struct plat_thread_attr attr; /* static, since the daemon uses it after the test */
@@ -179,7 +179,7 @@ TEST_F(Daemons, QueueOfAnExitedThreadGoesToACpuOfTheProcess)
 }
 
 /* The slot of an exited thread is free after its last callback. */
-TEST_F(Daemons, EmptiedSlotIsReleased)
+TEST_F(Daemons, SlotIsReleasedOnceItsQueueIsEmpty)
 {
     keep();
     reader_record *record = world_.craft(0);
@@ -191,7 +191,7 @@ TEST_F(Daemons, EmptiedSlotIsReleased)
     }));
 }
 
-TEST_F(Daemons, BatchInACallIsCountedWhileItLasts)
+TEST_F(Daemons, BatchInACallIsCountedUntilItEnds)
 {
     static struct domain_drive *drive;
     static bool at_work;
@@ -220,7 +220,7 @@ TEST_F(Daemons, BatchOfADaemonIsCounted)
     EXPECT_TRUE(serve_is_invoking(&drive_->serve));
 }
 
-TEST_F(Daemons, CallBudgetIsSpent)
+TEST_F(Daemons, CallStopsOnceItsTimeBudgetIsSpent)
 {
     config_.blimit = 4;
     config_.qhimark = config_.qmax = 1000000;
@@ -254,7 +254,7 @@ TEST_F(Daemons, CallBudgetIsSpent)
     EXPECT_TRUE(call_budget.left) << "callbacks of another queue are left";
 }
 
-TEST_F(Daemons, CallBudgetIsSpentByCallbackTime)
+TEST_F(Daemons, TimeOfCallbacksCountsAgainstTheCallsBudget)
 {
     constexpr int64_t each_ns = 200000;
     reader_record *record = world_.craft(0);
@@ -295,7 +295,7 @@ TEST_F(Daemons, InvokersOwnDeadlineEndsTheBatch)
     EXPECT_EQ(left(record), 0u);
 }
 
-TEST_F(Daemons, QueueOfADaemonIsNotServedInACall)
+TEST_F(Daemons, CallRunsNoQueueThatADaemonHasListed)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
@@ -316,7 +316,7 @@ TEST_F(Daemons, QueueOfADaemonIsNotServedInACall)
 }
 
 /* The queue is passed to a daemon after the caller has checked it the first time. */
-TEST_F(Daemons, QueueEnqueuedMeanwhileIsNotServedInACall)
+TEST_F(Daemons, CallRunsNoQueueThatIsListedMeanwhile)
 {
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
@@ -395,7 +395,7 @@ TEST_F(Daemons, SlotOfAnExitingThreadIsReleasedAfterTheBatch)
 }
 
 /* The queue is longer than one batch: the daemon continues without another wake-up. */
-TEST_F(Daemons, RunsALongQueueWithoutFurtherWakeUps)
+TEST_F(Daemons, DaemonRunsALongQueueWithoutFurtherWakeUps)
 {
     keep();
     reader_record *record = world_.craft(0), *other = world_.craft(0);
@@ -419,7 +419,7 @@ TEST_F(Daemons, RunsALongQueueWithoutFurtherWakeUps)
 }
 
 /* A callback ends the daemon's thread; a fork must not wait for its batch. */
-TEST_F(Daemons, DaemonEndedByACallbackIsNotInvoking)
+TEST_F(Daemons, DaemonEndedByACallbackIsNotCountedAsInvoking)
 {
     keep();
     reader_record *record = world_.craft(0);
@@ -436,7 +436,7 @@ TEST_F(Daemons, DaemonEndedByACallbackIsNotInvoking)
 }
 
 /* A daemon that finds the claim held unlists the queue, and the holder notifies the driver at its end. */
-TEST_F(Daemons, LeavesAQueueToTheClaimHolder)
+TEST_F(Daemons, DaemonLeavesAQueueToTheClaimHolder)
 {
     keep();
     reader_record *record = world_.craft(0);
@@ -459,7 +459,7 @@ TEST_F(Daemons, LeavesAQueueToTheClaimHolder)
 
 /* While a backlog is at qmax, an ordinary daemon has a better nice value, if that is permitted; afterwards the
  * configured one. */
-TEST_F(Daemons, FloodRaisesADaemonUntilItIsOver)
+TEST_F(Daemons, FloodRaisesADaemonUntilTheFloodEnds)
 {
     static std::atomic<int> seen;
     static std::atomic<bool> ran;
@@ -549,7 +549,7 @@ class Nice : public DriveWorld, public testing::WithParamInterface<int>
 };
 
 /* The setting is relative to the nice value with which the process began. */
-TEST_P(Nice, NiceValueOfADaemonIsTheSetting)
+TEST_P(Nice, DaemonHasTheConfiguredNiceValue)
 {
     static std::atomic<int> seen;
     keep();

@@ -33,7 +33,7 @@ TEST_F(Dispatch, LeafWithoutCallbacksIsNotLocked)
     EXPECT_FALSE(ready);
 }
 
-TEST_F(Dispatch, FindsWaitingAndReadyCallbacks)
+TEST_F(Dispatch, PassFindsWaitingAndReadyCallbacks)
 {
     reader_record *record = world_.craft(0);
     queue_and_collect(record);
@@ -50,7 +50,7 @@ TEST_F(Dispatch, FindsWaitingAndReadyCallbacks)
 }
 
 /* The driver's thread ends and cannot be created again, so the next call of each owner retries. */
-TEST_F(Dispatch, OwnersNextCallRetriesARefusedDriver)
+TEST_F(Dispatch, NextCallRcuRetriesToCreateARefusedDriver)
 {
     static const work_driver ends = {.name = "ends",
                                      .body =
@@ -115,7 +115,7 @@ TEST_F(Dispatch, DeadlineThreadCreatesOnlyAChildsFirstDriver)
     });
 }
 
-TEST_F(Dispatch, UrgentNeededOrQueuedWorkIsNew)
+TEST_F(Dispatch, DriverSeesUrgentQueuedAndNeededWork)
 {
     EXPECT_FALSE(driver_anything_new(&drive_->driver));
     drive_->work.urgent = 1;
@@ -218,7 +218,7 @@ TEST_F(Dispatch, EarlyWakeUpBeginsNoGracePeriod)
 }
 
 /* With driver sched, a thread that exits sets the flags of online threads, which continue the remaining work. */
-TEST_F(Dispatch, ExitingThreadPassesWorkToOnlineThreads)
+TEST_F(Dispatch, ExitingThreadSetsFlagsOfOnlineThreadsForRemainingWork)
 {
     work_driver_change(&drive_->work, driver_of(RTRCU_DRIVER_SCHED), drive_->work.attr);
     reader_record *online = world_.craft(RTRCU_QSBR_ONLINE), *offline = world_.craft(0), *inside = world_.craft(1);
@@ -236,7 +236,7 @@ TEST_F(Dispatch, ExitingThreadPassesWorkToOnlineThreads)
 }
 
 /* The nudger's creation may be refused, so the booster requests it each time until it exists. */
-TEST(Boosting, RequestIsRepeatedForTheNudger)
+TEST(Boosting, RequestForTheNudgerIsRepeatedUntilItExists)
 {
     struct domain_drive *drive = &rtrcu_domain.drive;
     struct work_thread *nudger = &drive->work.worker[WORK_WORKER_NUDGE].thread;
@@ -314,7 +314,7 @@ void change_fences_beside(gp_kind kind)
     exit(full && waits && stays && configured ? 0 : 1);
 }
 
-TEST(FencesDeathTest, ChangeOnlyUnderBothGpLocks)
+TEST(FencesDeathTest, FenceModeChangesOnlyUnderBothGpLocks)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator cannot execute this program again";
@@ -405,7 +405,7 @@ TEST_F(Dispatch, GracePeriodBeginsWithoutAPoller)
 }
 
 /* rcu_barrier() suspends the caller's deadline, which would stop the callbacks that it runs. */
-TEST(Barrier, RestoresTheCallersDeadline)
+TEST(Barrier, BarrierRestoresTheCallersDeadline)
 {
     std::thread([] {
         ASSERT_EQ(rtrcu_register_thread(0), 0);

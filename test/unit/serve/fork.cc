@@ -89,7 +89,7 @@ TEST_F(ServeFork, DaemonWithoutWorkIsNotHeldOff)
 }
 
 /* Each fork that gives up waiting for a callback is counted; the first is reported. */
-TEST_F(ServeFork, GivenUpCallbackIsReportedOnce)
+TEST_F(ServeFork, CallbackThatAForkDidNotWaitForIsReportedOnce)
 {
     config_.fork_wait_us = 1000;
     drive_->serve.aside.serving = 1;
@@ -151,7 +151,7 @@ TEST_F(ServeFork, NoThreadMovesCallbacksDuringAFork)
 }
 
 /* A fork inside a callback, and a fork by a deadline thread, wait for no callback. */
-TEST_F(ServeFork, CallbacksAndDeadlineThreadsForkWithoutWaiting)
+TEST_F(ServeFork, CallbacksAndDeadlineThreadsMayForkWithoutWaiting)
 {
     config_.fork_wait_us = 60000000;
     drive_->serve.aside.serving = 1;

@@ -56,7 +56,7 @@ void flip(Domain &domain)
     EXPECT_TRUE(poll_state_synchronize_srcu(domain.domain, cookie));
 }
 
-TEST(SrcuCount, SectionIsInsideUntilItsUnlock)
+TEST(SrcuCount, IndexIsNotDrainedUntilTheUnlock)
 {
     Domain domain;
     int first = srcu_read_lock(domain.domain), second = srcu_read_lock(domain.domain);
@@ -67,7 +67,7 @@ TEST(SrcuCount, SectionIsInsideUntilItsUnlock)
     EXPECT_TRUE(srcu_looks_drained(domain.domain, SRCU_BOTH));
 }
 
-TEST(SrcuCount, EachIndexIsDrainedByItself)
+TEST(SrcuCount, EachIndexIsDrainedSeparately)
 {
     Domain domain;
     int inside = srcu_read_lock(domain.domain);
@@ -158,7 +158,7 @@ class SrcuStopped : public testing::TestWithParam<int>
 {
 };
 
-TEST_P(SrcuStopped, ReaderWithOldIndexIsWaitedFor)
+TEST_P(SrcuStopped, ReaderThatLoadedAnOldIndexIsWaitedFor)
 {
     Domain domain;
     uint32_t index = domain.index();

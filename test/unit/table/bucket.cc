@@ -62,7 +62,7 @@ TEST(TableBucket, FreedSlotIsUsedAgain)
     EXPECT_EQ(bucket.line.link, 0u);
 }
 
-TEST(TableBucket, ReaderAtRemovedChainNodeReachesTheRest)
+TEST(TableBucket, ReaderAtARemovedNodeOfAChainReachesTheRest)
 {
     Bucket bucket;
     for (uint64_t i = 0; i < 6; i++)

@@ -9,7 +9,7 @@
 namespace
 {
 
-TEST(TableBytes, DependsOnSeedLengthAndEveryByte)
+TEST(TableBytes, HashDependsOnSeedLengthAndEveryByte)
 {
     test::Table one({.seed = 1}), same({.seed = 1}), other({.seed = 2});
     unsigned char data[24] = {};
@@ -25,7 +25,7 @@ TEST(TableBytes, DependsOnSeedLengthAndEveryByte)
 }
 
 /* The known value of the empty input under the key 00..0f. */
-TEST(TableBytes, IsSipHash13)
+TEST(TableBytes, HashIsSipHash13)
 {
     test::Table table;
     auto *inner = table_of(table.get());

@@ -9,7 +9,7 @@
 namespace
 {
 
-TEST(TableCreate, SizeZeroIsTheDefault)
+TEST(TableCreate, SizeZeroGivesTheDefaultSize)
 {
     test::Table table({.buckets = 0});
     EXPECT_EQ(table.error(), 0);

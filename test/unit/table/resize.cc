@@ -35,7 +35,7 @@ TEST(TableResize, ShrinksToItsSmallestSize)
     EXPECT_TRUE(table.has_all(10));
 }
 
-TEST(TableResize, NextResizeDoesNotWaitForReaders)
+TEST(TableResize, ResizeMayBeginWhileReadersUseTheOldGeneration)
 {
     test::Table table;
     rcu_read_lock(); /* keeps grace periods from ending */
@@ -71,7 +71,7 @@ TEST(TableResize, ReadersFindEveryEntryDuringResizes)
     EXPECT_EQ(missed, 0);
 }
 
-TEST(TableResize, RequestWakesResizerAfterOneOfADeadlineThread)
+TEST(TableResize, RequestWakesTheResizerAfterARequestOfADeadlineThread)
 {
     test::Table table;
     auto *inner = table_of(table.get());

@@ -21,7 +21,7 @@ TEST(TableUpdate, InsertedEntryIsFoundUntilRemoved)
     EXPECT_EQ(table.find(7), nullptr);
 }
 
-TEST(TableUpdate, SecondInsertOfKeyReturnsFirstEntry)
+TEST(TableUpdate, SecondInsertOfAKeyReturnsTheFirstEntry)
 {
     test::Table table;
     test::Entry *first = table.make(7);
@@ -32,7 +32,7 @@ TEST(TableUpdate, SecondInsertOfKeyReturnsFirstEntry)
     EXPECT_EQ(table.stats().entries, 1u);
 }
 
-TEST(TableUpdate, NodeInsertedTwiceIsRefused)
+TEST(TableUpdate, SecondInsertOfANodeIsRefused)
 {
     test::Table table({.buckets = 1});
     std::vector<test::Entry *> entries;
@@ -45,7 +45,7 @@ TEST(TableUpdate, NodeInsertedTwiceIsRefused)
     EXPECT_EQ(table.stats().entries, 20u);
 }
 
-TEST(TableUpdate, NodeRemovedTwiceIsNotFound)
+TEST(TableUpdate, SecondRemovalOfANodeIsRefused)
 {
     test::Table table;
     test::Entry *entry = table.make(7);
@@ -91,7 +91,7 @@ TEST(TableUpdate, ReplacedEntryIsNoLongerFound)
     }
 }
 
-TEST(TableUpdate, LimitIsExact)
+TEST(TableUpdate, LimitOfEntriesIsExact)
 {
     test::Table table({.buckets = 1, .limit = 10});
     for (uint64_t key = 0; key < 10; key++)

@@ -18,7 +18,7 @@ void expect_each_once(const std::map<uint64_t, int> &seen, uint64_t count)
     }
 }
 
-TEST(TableWalk, VisitsEachEntryOnce)
+TEST(TableWalk, WalkVisitsEachEntryOnce)
 {
     test::Table table;
     for (uint64_t key = 0; key < 5000; key++)
@@ -27,13 +27,13 @@ TEST(TableWalk, VisitsEachEntryOnce)
     expect_each_once(table.walk(1000), 5000);
 }
 
-TEST(TableWalk, VisitsNothingInEmptyTable)
+TEST(TableWalk, WalkOfAnEmptyTableVisitsNothing)
 {
     test::Table table({.buckets = 1});
     EXPECT_TRUE(table.walk(3).empty());
 }
 
-TEST(TableWalk, VisitsEachStayingEntryOnceDuringResizes)
+TEST(TableWalk, WalkVisitsEachRemainingEntryOnceDuringResizes)
 {
     test::Table table;
     for (uint64_t key = 0; key < 500; key++)

@@ -36,7 +36,7 @@ class Boost : public BoostWorld
     }
 };
 
-TEST_F(Boost, TimeOfABoostIsCounted)
+TEST_F(Boost, TimeOfABoostIsAddedToTheStatistics)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
@@ -123,7 +123,7 @@ TEST_F(Boost, NormalGracePeriodDoesNotBoostFloodingReader)
 }
 
 /* A reader that has reached its limit is not boosted again in that grace period, but in the next one. */
-TEST_F(Boost, LimitAppliesToOneGracePeriod)
+TEST_F(Boost, BoostLimitAppliesToOneGracePeriod)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
@@ -147,7 +147,7 @@ TEST_F(Boost, LimitAppliesToOneGracePeriod)
 }
 
 /* A reader at its limit is not chosen, and another reader is. */
-TEST_F(Boost, AnotherReaderIsChosenAfterOneAtItsLimit)
+TEST_F(Boost, AnotherReaderIsChosenIfTheFirstIsAtItsLimit)
 {
     reader_record *had = sleeper(), *other = sleeper();
     begin(GP_NORMAL);
@@ -159,7 +159,7 @@ TEST_F(Boost, AnotherReaderIsChosenAfterOneAtItsLimit)
 }
 
 /* After a slice that ran out, the booster pauses as long as a slice lasts, even if other boosts failed since. */
-TEST_F(Boost, PausesAfterASliceThatRanOut)
+TEST_F(Boost, BoosterPausesAfterAUsedUpSlice)
 {
     constexpr uint64_t rounds = 20;
     constexpr int64_t slice_ns = 1000000;
@@ -202,7 +202,7 @@ long note_sleep()
 }
 
 /* The boost fails immediately, so there is no slice after which the booster would pause. */
-TEST_F(Boost, DoesNotPauseIfNoSliceRanOut)
+TEST_F(Boost, BoosterDoesNotPauseIfNoSliceWasUsedUp)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";
@@ -282,7 +282,7 @@ TEST_F(Boost, NudgerSleepsWithoutABooster)
 }
 
 /* A grace period of the other kind may not have reached its boost delay. */
-TEST_F(Boost, BoostsOnlyTheRequestedKind)
+TEST_F(Boost, OnlyReadersOfTheRequestedKindAreBoosted)
 {
     reader_record *both = sleeper();
     begin(GP_NORMAL);
@@ -311,7 +311,7 @@ long lose_the_flag()
 }
 
 /* A flag set after the fence does not count: the reader could still leave by its fast path, and not end the boost. */
-TEST_F(Boost, LostFlagIsFencedAgain)
+TEST_F(Boost, LostFlagIsSetAndFencedAgain)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";
@@ -370,7 +370,7 @@ class BoostByCaller : public Boost
 };
 
 /* A caller returns after one slice that ran out, and leaves further boosts to the worker. */
-TEST_F(BoostByCaller, StopsAfterASliceThatRanOut)
+TEST_F(BoostByCaller, CallerStopsBoostingAfterAUsedUpSlice)
 {
     reader_record *one = sleeper(), *other = sleeper();
     ASSERT_EQ(one->leaf, other->leaf);
@@ -388,7 +388,7 @@ long has_run()
 }
 
 /* A reader that has run between the two checks is not claimed, and no fence is issued. */
-TEST_F(BoostByCaller, DoesNotChooseAReaderThatRan)
+TEST_F(BoostByCaller, CallerDoesNotBoostAReaderThatRan)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";
@@ -409,7 +409,7 @@ TEST_F(BoostByCaller, DoesNotChooseAReaderThatRan)
         GTEST_SKIP() << "system calls cannot be trapped here";
 }
 
-TEST_F(BoostByCaller, DoesNotBoostIfNotPermitted)
+TEST_F(BoostByCaller, CallerDoesNotBoostIfNotPermitted)
 {
     reader_record *record = sleeper();
     begin(GP_EXPEDITED);
@@ -426,7 +426,7 @@ TEST_F(BoostByCaller, DoesNotBoostIfNotPermitted)
 }
 
 /* The booster has already stored its CPU, for the thread that nudges it. */
-TEST_F(BoostByCaller, DoesNotBoostBesideAnotherBooster)
+TEST_F(BoostByCaller, CallerDoesNotBoostWhileAnotherThreadIsTheBooster)
 {
     reader_record *record = sleeper();
     begin(GP_EXPEDITED);
@@ -445,7 +445,7 @@ TEST_F(BoostByCaller, DoesNotBoostBesideAnotherBooster)
 }
 
 /* A nudger whose priority is not above the booster's cannot interrupt the booster. */
-TEST_F(BoostByCaller, NeedsANudgerOfHigherPriority)
+TEST_F(BoostByCaller, CallerBoostsOnlyWithANudgerOfHigherPriority)
 {
     reader_record *record = sleeper();
     test::Worker still;
@@ -493,7 +493,7 @@ TEST_F(Boost, NudgerMovesToTheBoostersCpu)
     end(GP_NORMAL, {record});
 }
 
-TEST_F(Boost, BoosterFollowsALoweredPriority)
+TEST_F(Boost, BoosterTakesALoweredPriority)
 {
     reader_record *record = sleeper();
     begin(GP_NORMAL);
@@ -518,7 +518,7 @@ TEST_F(Boost, BoosterWithoutRealTimePriorityCountsARefusal)
     end(GP_NORMAL, {record});
 }
 
-TEST_F(Boost, IsDueIfExpeditedAfterItsDelayOrInAFlood)
+TEST_F(Boost, BoostIsDueForExpeditedAfterTheDelayOrInAFlood)
 {
     int64_t now = plat_clock_now();
     config_.boost_delay_us = 3600000000;

@@ -51,7 +51,7 @@ TEST_F(BoostRefused, RefusalOfTheKernelIsCounted)
 }
 
 /* Without a nudger above the booster a request counts as refused. */
-TEST_F(BoostRefused, NoReaderIsBoostedIfTheNudgerIsNotAbove)
+TEST_F(BoostRefused, NoReaderIsBoostedIfTheNudgersPriorityIsNotHigher)
 {
     reader_record *record = sleeper();
     test::Worker still;
@@ -68,7 +68,7 @@ TEST_F(BoostRefused, NoReaderIsBoostedIfTheNudgerIsNotAbove)
 }
 
 /* The boost belongs to the other thread until that thread ends it. */
-TEST_F(BoostRefused, ReaderBoostedByAnotherThreadIsNotBoostedHere)
+TEST_F(BoostRefused, ReaderThatAnotherThreadBoostsIsNotBoostedAgain)
 {
     constexpr uint32_t other = 77;
     reader_record *record = sleeper();

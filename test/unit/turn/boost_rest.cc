@@ -24,7 +24,7 @@ long note_rest()
 }
 
 /* Without pauses a reader that does not end its section would have the CPU all the time. */
-TEST_F(BoostRest, PausesInBothKindsOfGracePeriod)
+TEST_F(BoostRest, BoosterPausesInBothKindsOfGracePeriod)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";

@@ -56,7 +56,7 @@ TEST_F(Expedited, WaitersOfEachNumberRaiseTheWorker)
     }
 }
 
-TEST_F(Expedited, EndClearsThePriorityAndRaisesTheCountOfOneNumber)
+TEST_F(Expedited, EndOfANumberClearsItsPriorityAndRaisesItsCount)
 {
     uint64_t before[4];
     for (int i = 0; i < 4; i++) {
@@ -122,7 +122,7 @@ TEST_F(Expedited, ForksChildHasNoWaiters)
     }
 }
 
-TEST_F(Expedited, RequestIsLeftUntilTheWorkerIsNotified)
+TEST_F(Expedited, RequestIsUnservedUntilTheWorkerIsNotified)
 {
     EXPECT_FALSE(turn_expedited_is_left(&drive_->turn)) << "no grace period is requested";
     uint64_t cookie = request_reports();
@@ -139,7 +139,7 @@ TEST_F(Expedited, RequestIsLeftUntilTheWorkerIsNotified)
 }
 
 /* A pass of the driver notifies the worker of a request of which it was not notified. */
-TEST_F(Expedited, DriversPassNotifiesTheWorkerOfRequests)
+TEST_F(Expedited, PassOfTheDriverNotifiesTheWorkerOfRequests)
 {
     const turn_options options = {};
     struct work_thread *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED].thread;
@@ -215,7 +215,7 @@ TEST_F(Expedited, CallerServesRequestsOfOthers)
 }
 
 /* The same beside a reader, so that the caller takes a step. */
-TEST_F(Expedited, CallerBesideReadersServesRequestsOfOthers)
+TEST_F(Expedited, CallerThatWaitsForReadersServesRequestsOfOthers)
 {
     (void)world_.craft(0);
     drive_->work.refused_ns = plat_clock_now();
@@ -394,7 +394,7 @@ TEST_F(Expedited, BoosterTakesThePriorityOfACallerWithoutAWorker)
 }
 
 /* The worker is notified of a later request, which a thread made while the caller advanced. */
-TEST_F(Expedited, CallerPassesOnRequestsOfOthers)
+TEST_F(Expedited, CallerPassesRequestsOfOthersToTheWorker)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;

@@ -14,7 +14,7 @@ namespace
 
 using Fence = DriveWorld;
 
-TEST_F(Fence, IsAvailableInBothModes)
+TEST_F(Fence, HeavyFenceSucceedsInBothModes)
 {
     EXPECT_TRUE(turn_fence(&drive_->turn));
     reader_fences_switch(world_.registry());
@@ -26,7 +26,7 @@ TEST_F(Fence, IsAvailableInBothModes)
 }
 
 /* Another thread is confirming readers: its claim stays. */
-TEST_F(Fence, KeepsTheClaimOfAnotherConfirmer)
+TEST_F(Fence, ConfirmerDoesNotReleaseTheClaimOfAnotherThread)
 {
     reader_fences_switch(world_.registry());
     world_.registry()->fence_confirmer = 77;
@@ -89,7 +89,7 @@ TEST_F(Fence, VisitEndsBeforeTheNextMayBegin)
 #endif
 
 /* Each age is reported once, however often the reporter is woken.  The next visit begins with the first age. */
-TEST_F(Fence, VisitIsReportedOnceAtEachAge)
+TEST_F(Fence, LongVisitIsReportedOnceAtEachAge)
 {
     constexpr int64_t timeout_ms = 3600000, now = INT64_C(1500) * timeout_ms * 1000;
     keep();
@@ -142,7 +142,7 @@ TEST_F(Fence, RefusedVisitReleasesTheConfirmer)
 }
 
 /* With membarrier=off no membarrier() is called, since it interrupts other CPUs. */
-TEST_F(Fence, DoesNotCallMembarrierIfItIsOff)
+TEST_F(Fence, MembarrierIsNotCalledIfItIsOff)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";

@@ -331,7 +331,7 @@ long have_a_task_come()
 }
 
 /* A task arrives after the step has read the count, so the next step must wake the worker again. */
-TEST_F(Step, HandlerIsCalledForATaskThatArrivesMeanwhile)
+TEST_F(Step, HandlerIsCalledForATaskThatArrivesDuringItsCall)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";

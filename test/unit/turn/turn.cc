@@ -51,7 +51,7 @@ TEST_F(Turn, StepBeginsAndEndsWithoutReaders)
     EXPECT_FALSE(turn_step(normal_));
 }
 
-TEST_F(Turn, OnlySecondStepRequestsReports)
+TEST_F(Turn, OnlyTheSecondStepRequestsReports)
 {
     reader_record *record = world_.craft(1);
     request_reports();
@@ -67,7 +67,7 @@ TEST_F(Turn, OnlySecondStepRequestsReports)
 }
 
 /* Threads that leave the steps to the driver wait for the count of releases of the normal gp lock. */
-TEST_F(Turn, ReleasesAreCountedWhileThreadsWaitForThem)
+TEST_F(Turn, ReleasesOfTheGpLockAreCountedWhileThreadsWaitForIt)
 {
     request_reports();
     EXPECT_TRUE(turn_step(normal_));
@@ -92,7 +92,7 @@ TEST_F(Turn, StepDoesNotWaitForTheGpLock)
 }
 
 /* The caller's step waits for readers for a moment only. */
-TEST_F(Turn, ExpeditedCallersStepEndsTheGracePeriodUnlessAReaderStays)
+TEST_F(Turn, StepOfAnExpeditedCallerEndsTheGracePeriodUnlessAReaderStays)
 {
     reader_record *record = world_.craft(0);
     uint64_t before = seq(GP_EXPEDITED);
@@ -114,7 +114,7 @@ TEST_F(Turn, ExpeditedCallersStepEndsTheGracePeriodUnlessAReaderStays)
 
 /* The caller polls for spin_us, and ends the step when the readers have left.  It also polls if one of the readers was
  * last seen on its own CPU and another one elsewhere. */
-TEST_F(Turn, ExpeditedCallersStepSpinsForAMoment)
+TEST_F(Turn, StepOfAnExpeditedCallerSpinsBriefly)
 {
     static const uint32_t elsewhere = UINT32_MAX;
     static uint32_t here;
@@ -140,7 +140,7 @@ TEST_F(Turn, ExpeditedCallersStepSpinsForAMoment)
 }
 
 /* An ordinary thread does not wait for the gp lock itself, but sleeps until its release. */
-TEST_F(Turn, OrdinaryCallerSleepsWhileAnotherHoldsTheGpLock)
+TEST_F(Turn, OrdinaryCallerSleepsWhileAnotherThreadHoldsTheGpLock)
 {
     tally *sleeping = &drive_->turn.gp_state[GP_NORMAL].sleeping;
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL);
@@ -286,7 +286,7 @@ TEST_F(Turn, ThreadIsNotMarkedAsleepAfterWaitingForTheGpLock)
     EXPECT_FALSE(away);
 }
 
-TEST_F(Turn, SleeperWithoutAFenceIsUncounted)
+TEST_F(Turn, SleeperIsUncountedIfItsFenceFails)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";
@@ -441,7 +441,7 @@ TEST_F(Turn, ThreadThatDoesNotReadBecomesIdle)
 }
 
 /* Each time that a step of another thread wakes it, the caller wakes the driver once and sleeps again. */
-TEST_F(Turn, LowPriorityCallerSleepsAgain)
+TEST_F(Turn, LowPriorityCallerSleepsAgainAfterAStepOfAnotherThread)
 {
     constexpr uint32_t weak = 33;                        /* as at the last check */
     ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* the driver is being created */
@@ -488,7 +488,7 @@ TEST_F(Turn, ImmediateGracePeriodIsCountedAndTraced)
 }
 
 /* The cookie needs two grace periods, as in a fork's child, where the parent's one in progress does not count. */
-TEST_F(Turn, ImmediateGracePeriodIsOneGracePeriod)
+TEST_F(Turn, ImmediateGracePeriodAdvancesTheSequenceByOneGracePeriod)
 {
     uint64_t cookie = gp_snap(world_.gp(), GP_NORMAL) + SEQ_STEP;
     EXPECT_FALSE(turn_try_immediate(normal_, cookie));
@@ -555,7 +555,7 @@ TEST_F(Turn, EndOfABoostWakesNoWaiter)
         EXPECT_EQ(gp_state.event, 0u);
 }
 
-TEST(DriveProbes, Exist)
+TEST(DriveProbes, TracepointsOfDriversExist)
 {
     EXPECT_EQ(test::missing_probes({"gp_fence", "boost"}), std::vector<std::string>{});
 }

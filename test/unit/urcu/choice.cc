@@ -55,7 +55,7 @@ TEST_F(Choice, CpuHasAtMostOneServer)
 }
 
 /* The program must free a server that it has removed from its CPU. */
-TEST_F(Choice, CpuWithoutAServerUsesTheDefault)
+TEST_F(Choice, CpuWithoutAServerUsesTheDefaultServer)
 {
     if (plat_cpus_configured() < 2)
         GTEST_SKIP() << "there is one CPU";
@@ -83,7 +83,7 @@ void nothing(rcu_head *)
 }
 
 /* A CPU's server is freed after a grace period, which waits only for registered threads inside a section. */
-TEST_F(Choice, CpusServerIsUsedOnlyInsideASection)
+TEST_F(Choice, ServerOfTheCpuIsUsedOnlyInsideASection)
 {
     static rcu_head heads[4];
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -110,7 +110,7 @@ TEST_F(Choice, CpusServerIsUsedOnlyInsideASection)
     end_ordinary(adopted);
 }
 
-TEST_F(Choice, ThreadsServerPrecedesItsCpus)
+TEST_F(Choice, ServerOfTheThreadPrecedesTheServerOfItsCpu)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_EQ(urcu_servers_create_all(adopted, 0), 0);

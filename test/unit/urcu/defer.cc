@@ -71,7 +71,7 @@ TEST_F(Defer, NextThreadTakesOverARing)
     EXPECT_EQ(ran, 4);
 }
 
-TEST_F(Defer, ExitReleasesTheRing)
+TEST_F(Defer, ThreadExitReleasesTheRing)
 {
     urcu_hook_exits(&all_, [](void *all) { urcu_thread_exits(static_cast<struct urcu *>(all)); });
     for (int i = 0; i < 4; i++)
@@ -82,7 +82,7 @@ TEST_F(Defer, ExitReleasesTheRing)
     EXPECT_EQ(ran, 4);
 }
 
-TEST_F(Defer, BarrierRunsAllFunctionsAndOwnBarrierTheCallers)
+TEST_F(Defer, BarrierRunsFunctionsOfAllThreadsAndBarrierThreadOnlyTheCallers)
 {
     defer(2);
     std::thread([&] { defer(3); }).join();

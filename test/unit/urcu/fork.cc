@@ -19,7 +19,7 @@ void count(void *)
     calls++;
 }
 
-TEST_F(Fork, HooksAreCounted)
+TEST_F(Fork, ForkHooksAreCounted)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     rtrcu_fork_hooks hooks = {count, count, count, nullptr};
@@ -79,7 +79,7 @@ TEST_F(Fork, ParentReleasesTheLocksOfEveryFlavour)
 }
 
 /* A thread that found a fork in progress before its end sees the changed event, and does not sleep. */
-TEST_F(Fork, EndIsSeenByAThreadAboutToSleep)
+TEST_F(Fork, EndOfAForkChangesTheEventOnWhichThreadsSleep)
 {
     urcu_pause(&all_);
     uint32_t event = all_.pause.event;
@@ -89,7 +89,7 @@ TEST_F(Fork, EndIsSeenByAThreadAboutToSleep)
 }
 
 /* A thread that checks while sleepers are woken does not sleep either. */
-TEST_F(Fork, EndIsStoredBeforeSleepersAreWoken)
+TEST_F(Fork, EndOfAForkIsStoredBeforeSleepersAreWoken)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";
@@ -139,7 +139,7 @@ class Pause : public AdoptWorld
     }
 };
 
-TEST_F(Pause, WaitsForARunningCallback)
+TEST_F(Pause, PauseWaitsForARunningCallback)
 {
     static test::Steps *steps;
     test::Steps own;
@@ -162,7 +162,7 @@ TEST_F(Pause, WaitsForARunningCallback)
 }
 
 /* The fork waits for the running callback only, and not for the rest of the batch. */
-TEST_F(Pause, WaitsForOneCallbackOfABatch)
+TEST_F(Pause, PauseWaitsForOnlyOneCallbackOfABatch)
 {
     static test::Steps *steps;
     static std::atomic<int> ran;
@@ -193,7 +193,7 @@ TEST_F(Pause, WaitsForOneCallbackOfABatch)
 }
 
 /* The producer may be the forking thread, interrupted by a handler that forks. */
-TEST_F(Pause, DoesNotWaitForAServerThatWaitsForAProducer)
+TEST_F(Pause, PauseDoesNotWaitForAServerThatWaitsForAProducer)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopt_server *server = &adopted->ordinary;
@@ -219,7 +219,7 @@ TEST_F(Pause, DoesNotWaitForAServerThatWaitsForAProducer)
 }
 
 /* A server may be started, stopped or freed while the fork reads the list. */
-TEST_F(Pause, ReadsServersUnderTheirLock)
+TEST_F(Pause, PauseReadsServersUnderTheirLock)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     lock_acquire(&adopted->servers_lock);
@@ -247,7 +247,7 @@ TEST_F(Fork, HeldOffServerRunsABatchAfterForkWait)
 }
 
 /* call_rcu_after_fork_parent() without call_rcu_before_fork() has no effect. */
-TEST_F(Fork, EndWithoutABeginHasNoEffect)
+TEST_F(Fork, EndOfAForkWithoutABeginHasNoEffect)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     urcu_fork_ends(adopted, false);
@@ -258,7 +258,7 @@ TEST_F(Fork, EndWithoutABeginHasNoEffect)
     EXPECT_EQ(tally_read(&all_.pause.forking), 0u);
 }
 
-TEST_F(Fork, MissingCallbacksAreCountedAsLost)
+TEST_F(Fork, UnreachableCallbacksAreCountedAsLost)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopt_server *server = &adopted->ordinary;
@@ -277,7 +277,7 @@ TEST_F(Fork, MissingCallbacksAreCountedAsLost)
 }
 
 /* The batch ends before the callback whose link a missing producer has not stored. */
-TEST_F(Fork, ChildsBatchEndsAtAnOpenLink)
+TEST_F(Fork, BatchInTheChildEndsAtAnUnfinishedLink)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     adopt_server *server = &adopted->ordinary;
@@ -370,7 +370,7 @@ TEST_F(Fork, ForkInAHandlerOfAServersThreadLosesNoCallback)
 }
 
 /* A destructor of the exiting thread forks.  The child's barriers must not wait for a thread that no longer serves. */
-TEST_F(Fork, ExitingServersThreadIsNotItsThreadInTheChild)
+TEST_F(Fork, ExitingThreadOfAServerDoesNotServeItInTheChild)
 {
     constexpr uint32_t parents = 77;
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);

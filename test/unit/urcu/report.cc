@@ -37,7 +37,7 @@ class Report : public AdoptWorld
     }
 };
 
-TEST_F(Report, NamesOneReader)
+TEST_F(Report, ReportNamesOneReader)
 {
     std::string said = said_of(1);
     EXPECT_NE(said.find(" for 1 reader\n"), std::string::npos) << said;

@@ -45,7 +45,7 @@ class Server : public AdoptWorld
     }
 };
 
-TEST_F(Server, HeldOffServerIsInvokingForTheNextFork)
+TEST_F(Server, ServerDelayedByAForkCountsAsInvokingAtTheNextFork)
 {
     config_.fork_wait_us = INT64_C(3600000000);
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -92,7 +92,7 @@ TEST_F(Server, ServerIsAwakeWhileItRunsCallbacks)
     urcu_server_free(adopted, server_);
 }
 
-TEST_F(Server, CallbacksOfAFreedServerStayCounted)
+TEST_F(Server, CallbacksOfAFreedServerStayInTheStatistics)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     server_ = urcu_server_create(adopted, 0, -1);
@@ -123,7 +123,7 @@ TEST_F(Server, RealTimeServerIsNotWokenByCallers)
 }
 
 /* The thread of a QSBR server is online inside callbacks, and offline between them. */
-TEST_F(Server, IsOnlineOnlyInsideCallbacks)
+TEST_F(Server, ThreadOfAServerIsOnlineOnlyInsideCallbacks)
 {
     for (uint32_t kind : {RTRCU_ADOPT_QSBR, RTRCU_ADOPT_MEMB}) {
         static rtrcu_adopted_reader *reader;
@@ -146,7 +146,7 @@ TEST_F(Server, IsOnlineOnlyInsideCallbacks)
 }
 
 /* The default server inherits the callbacks of a freed server, and is woken or gets its thread. */
-TEST_F(Server, InheritingServerIsWoken)
+TEST_F(Server, ServerThatGetsCallbacksOfAFreedServerIsWoken)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     server_ = urcu_server_create(adopted, 0, -1);
@@ -285,7 +285,7 @@ std::vector<int> nices;
 std::vector<uint64_t> lifts;
 
 /* While the backlog is at qmax the thread has a better nice value, if that is permitted; afterwards its former one. */
-TEST_F(Server, FloodRaisesItsThreadUntilItIsOver)
+TEST_F(Server, FloodRaisesTheServersThreadUntilItEnds)
 {
     constexpr size_t count = 200;
     bool may_lift = false;
@@ -359,7 +359,7 @@ class ServerEnds : public Server
     bool has_key_ = false;
 };
 
-TEST_F(ServerEnds, DestructorMayWaitForCallbacks)
+TEST_F(ServerEnds, DestructorOfAServersThreadMayWaitForCallbacks)
 {
     for (uint32_t kind : {RTRCU_ADOPT_MEMB, RTRCU_ADOPT_BP}) {
         ASSERT_NO_FATAL_FAILURE(start(kind, [](void *) {
@@ -374,7 +374,7 @@ TEST_F(ServerEnds, DestructorMayWaitForCallbacks)
 }
 
 /* A cancellation would leave a half-freed server, for which every later barrier would wait. */
-TEST_F(ServerEnds, FreeingThreadIsNotCancelledMeanwhile)
+TEST_F(ServerEnds, ThreadIsNotCancelledWhileItFreesAServer)
 {
     static std::atomic<bool> freed;
     static std::atomic<pid_t> freeing_id;
@@ -407,7 +407,7 @@ TEST_F(ServerEnds, FreeingThreadIsNotCancelledMeanwhile)
 }
 
 /* The thread's stack is unmapped, so the number of mappings does not grow. */
-TEST_F(ServerEnds, FreeJoinsTheThread)
+TEST_F(ServerEnds, FreeingAServerJoinsItsThread)
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "the sanitizer or the emulator maps memory too";

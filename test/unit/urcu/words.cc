@@ -43,7 +43,7 @@ TEST_F(Words, UnregisteringWakesTheSleeperAndClearsTheRequest)
 }
 
 /* The count of destructor rounds restarts, for a thread that registers again in a destructor. */
-TEST_F(Words, UnregisteringResetsTheExitRounds)
+TEST_F(Words, UnregisteringRestartsTheCountOfDestructorRounds)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_TRUE(urcu_register(adopted));
@@ -189,7 +189,7 @@ TEST_F(WordsWithoutMemory, FailedRegistrationLeavesNoRecord)
     urcu_unregister(adopted);
 }
 
-TEST_F(WordsWithoutMemory, FlavourExistsOnlyWithItsBlocks)
+TEST_F(WordsWithoutMemory, FlavourIsNotCreatedWithoutMemoryForItsBlocks)
 {
     for (size_t left : {size_t{0}, sizeof(rtrcu_adopted)}) {
         const rtrcu_adopted *adopted = nullptr;

@@ -84,7 +84,7 @@ TEST_F(Watch, NoReportWithoutATimeout)
     EXPECT_EQ(watch_next_report(&watch_, 0), INT64_MAX);
 }
 
-TEST_F(Watch, NamesExactlyTheHoldouts)
+TEST_F(Watch, ReportNamesExactlyTheHoldouts)
 {
     reader_record *inside = world_.craft(3), *outside = world_.craft(0), *qs = world_.craft(RTRCU_QSBR_ONLINE | 2);
     inside->thread_id = lock_thread_number();
@@ -120,7 +120,7 @@ TEST_F(Watch, ThreadThatWaitsInItsSectionIsReportedWithItsCall)
 }
 
 /* The gathering thread would find itself in the system call with which it reads its own state. */
-TEST_F(Watch, GatheringThreadIsReportedAsRunnable)
+TEST_F(Watch, ThreadThatGathersTheReportIsReportedAsRunnable)
 {
     world_.craft(1)->thread_id = lock_thread_number();
     std::string text = report(1);
@@ -130,7 +130,7 @@ TEST_F(Watch, GatheringThreadIsReportedAsRunnable)
 }
 
 /* The task parked after the scan, and is still on its thread's list. */
-TEST_F(Watch, NamesATaskThatJustParked)
+TEST_F(Watch, ReportNamesATaskThatJustParked)
 {
     rcu_task task = {};
     task.name = "just now";
@@ -150,7 +150,7 @@ TEST_F(Watch, NamesATaskThatJustParked)
     stepper.end();
 }
 
-TEST_F(Watch, NamesTheTasksThatTheReportedKindWaitsFor)
+TEST_F(Watch, ReportNamesTheTasksThatItsKindWaitsFor)
 {
     rcu_task older = {}, younger = {};
     older.name = "older";
@@ -172,7 +172,7 @@ TEST_F(Watch, NamesTheTasksThatTheReportedKindWaitsFor)
     stepper.end();
 }
 
-TEST_F(Watch, NamesReadersWithoutARecordAndQueuedCallbacks)
+TEST_F(Watch, ReportNamesReadersWithoutARecordAndQueuedCallbacks)
 {
     reader_anonymous_enter(world_.registry(), READER_PHASE_EVEN);
     reader_anonymous_enter(world_.registry(), READER_PHASE_EVEN);
@@ -194,7 +194,7 @@ TEST_F(Watch, MissingFenceIsReported)
     EXPECT_EQ(stats().stall_reports, 1u);
 }
 
-TEST_F(Watch, OneReportOfEachKindWaitsAndTheFirstIsKept)
+TEST_F(Watch, SecondReportOfAKindIsDroppedWhileTheFirstWaits)
 {
     test::CapturedErrors errors;
     watch_fence_gather(&watch_, GP_NORMAL, -EPERM);
@@ -224,7 +224,7 @@ TEST_F(Watch, ForksChildResetsTheReportLock)
     EXPECT_TRUE(errors.contains("error " + std::to_string(EPERM))) << errors.text();
 }
 
-TEST_F(Watch, MoreReadersThanAreNamedAreCounted)
+TEST_F(Watch, ReportCountsReadersThatItDoesNotName)
 {
     for (int i = 0; i < WATCH_READERS_NAMED + 3; i++)
         world_.craft(1)->thread_id = 100000u + static_cast<uint32_t>(i);
@@ -283,7 +283,7 @@ TEST_F(Watch, LongestSectionIsRecordedWithItsCallSite)
     EXPECT_EQ(stats().section_longest, 0x4000u);
 }
 
-TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
+TEST_F(Watch, StatisticsSumTheRecordsOfEveryLeaf)
 {
     reader_record *first = world_.craft(0);
     world_.fill_last_leaf();
@@ -318,7 +318,7 @@ TEST_F(Watch, SumsOverRecordsOfEveryLeaf)
     EXPECT_EQ(stats().callbacks_invoked, 1063u) << "totals include threads that have exited";
 }
 
-TEST_F(Watch, CopiesTheCountersOfGracePeriodsAndCallbacks)
+TEST_F(Watch, StatisticsCopyTheCountersOfGracePeriodsAndCallbacks)
 {
     gp_machine *normal = &world_.gp()->machine[GP_NORMAL], *expedited = &world_.gp()->machine[GP_EXPEDITED];
     normal->completed.count = 1;

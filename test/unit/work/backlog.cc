@@ -13,7 +13,7 @@ struct work_patience since(int64_t moved_ns, int64_t all_moved_ns)
     return {1, 1, now - moved_ns, now - all_moved_ns};
 }
 
-TEST(Patience, BeginsWithTheFirstLook)
+TEST(Patience, PatienceBeginsWithTheFirstCheck)
 {
     struct work_patience patience = {};
     int64_t left_ns = work_patience_left(&patience, 0, 0);
@@ -21,26 +21,26 @@ TEST(Patience, BeginsWithTheFirstLook)
     EXPECT_GT(left_ns, WORK_PATIENCE_NS / 2);
 }
 
-TEST(Patience, EndsWhenNoCallbackOfTheProcessReturns)
+TEST(Patience, WaitEndsIfNoCallbackOfTheProcessReturns)
 {
     struct work_patience patience = since(WORK_PATIENCE_NS + 1, WORK_PATIENCE_NS + 1);
     EXPECT_LT(work_patience_left(&patience, 1, 1), 0);
 }
 
-TEST(Patience, ContinuesWhileCallbacksOfOtherQueuesReturn)
+TEST(Patience, WaitContinuesWhileCallbacksOfOtherQueuesReturn)
 {
     struct work_patience patience = since(WORK_PATIENCE_QUEUE_NS / 2, WORK_PATIENCE_NS + 1);
     EXPECT_GT(work_patience_left(&patience, 1, 2), 0);
 }
 
 /* The callbacks of the caller's own queue may wait for the caller. */
-TEST(Patience, EndsWhenNoCallbackOfTheOwnQueueReturns)
+TEST(Patience, WaitEndsIfNoCallbackOfTheOwnQueueReturns)
 {
     struct work_patience patience = since(WORK_PATIENCE_QUEUE_NS + 1, WORK_PATIENCE_NS / 2);
     EXPECT_LT(work_patience_left(&patience, 1, 2), 0);
 }
 
-TEST(Patience, StartsOverWhenACallbackOfTheOwnQueueReturns)
+TEST(Patience, WaitRestartsWhenACallbackOfTheOwnQueueReturns)
 {
     struct work_patience patience = since(WORK_PATIENCE_QUEUE_NS + 1, WORK_PATIENCE_NS + 1);
     EXPECT_GT(work_patience_left(&patience, 2, 1), 0);

@@ -7,7 +7,7 @@ namespace
 
 using Caller = DriveWorld;
 
-TEST_F(Caller, ClassIsReadOnceForSeveralCalls)
+TEST_F(Caller, SchedulingClassIsReadOnceForSeveralCalls)
 {
     test::Worker thread;
     thread.run([&] {
@@ -26,7 +26,7 @@ TEST_F(Caller, ClassIsReadOnceForSeveralCalls)
 
 /* A thread is of low priority if its nice value is above the one with which the process began, and if it is not the
  * driver. */
-TEST_F(Caller, HasLowPriorityAboveTheNiceValueOfTheProcess)
+TEST_F(Caller, CallerNicerThanTheProcessHasLowPriority)
 {
     int32_t main_nice = plat_sched_nice(plat_main_thread());
     if (main_nice >= 19)

@@ -114,7 +114,7 @@ class WorkerSteps : public DriveWorld
 work_visit *visit;
 
 /* If the reporter slept, a visit that hangs would not be reported. */
-TEST_F(WorkerSteps, NewVisitIsSeenBeforeTheReporterSleeps)
+TEST_F(WorkerSteps, ReporterDoesNotSleepIfAVisitBegins)
 {
     worker = &drive_->work.worker[WORK_WORKER_REPORT];
     visit = &drive_->work.visit;
@@ -129,7 +129,7 @@ TEST_F(WorkerSteps, NewVisitIsSeenBeforeTheReporterSleeps)
 struct turn_boosting *boosting;
 
 /* If the nudger slept, the booster would spin in the kernel until the reader's section ends. */
-TEST_F(WorkerSteps, NewBoostIsSeenBeforeTheNudgerSleeps)
+TEST_F(WorkerSteps, NudgerDoesNotSleepIfABoostBegins)
 {
     constexpr int above = 6;
     worker = &drive_->work.worker[WORK_WORKER_NUDGE];

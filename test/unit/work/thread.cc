@@ -27,7 +27,7 @@ class Thread : public DriveWorld
     }
 };
 
-TEST_F(Thread, RefusalIsRememberedForATick)
+TEST_F(Thread, RefusedThreadIsNotRetriedForATick)
 {
     struct work_thread thread = {};
     drive_->work.refused_ns = plat_clock_now();
@@ -143,7 +143,7 @@ TEST_F(Thread, ForkRepairCoversAllWorkers)
 }
 
 /* The main thread ends while the library has no threads. */
-TEST_F(Thread, NoWatcherWithoutLibraryThreads)
+TEST_F(Thread, MainThreadStartsNoWatcherOfTheEndWithoutLibraryThreads)
 {
     keep(); /* keeps the memory for a thread that is created late */
     work_main_ends(&drive_->work);
@@ -181,7 +181,7 @@ void create_after_a_step(int, siginfo_t *, void *)
 
 /* At whichever instruction of the main thread's end the first library thread is created, its creator or the main thread
  * starts the watcher. */
-TEST_F(Thread, CreatorOrMainThreadStartsTheWatcher)
+TEST_F(Thread, WatcherOfTheEndIsStartedByACreatorOrTheMainThread)
 {
     if (TEST_TSAN)
         GTEST_SKIP() << "the sanitizer delays signals";
@@ -225,7 +225,7 @@ TEST_F(Thread, CreatorOrMainThreadStartsTheWatcher)
 }
 
 /* The watcher must not take the program's last thread for a library thread that is exiting. */
-TEST_F(Thread, WatcherOfTheEndReadsTwice)
+TEST_F(Thread, WatcherOfTheEndListsTheThreadsTwice)
 {
     if (TEST_EMULATED || TEST_TSAN)
         GTEST_SKIP() << "the emulator and the race detector create threads";
@@ -243,7 +243,7 @@ const plat_thread_attr *home_on(struct domain_drive *drive, const char *cpus, in
 }
 
 /* Each list of CPUs has its own attributes, created once. */
-TEST_F(Thread, AttributesHaveTheNamedCpus)
+TEST_F(Thread, AttributesHaveTheConfiguredCpus)
 {
     if (plat_cpus_configured() < 2)
         GTEST_SKIP() << "there is one CPU";

@@ -123,7 +123,7 @@ TEST_F(ThreadState, TransitionsFollowTheTable)
     table_.all_seen();
 }
 
-TEST_F(ThreadState, RefusedThreadIsNotTriedForAWhile)
+TEST_F(ThreadState, RefusedThreadIsNotCreatedAgainImmediately)
 {
     if (TEST_ASAN || TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "memory cannot be limited";
@@ -148,7 +148,7 @@ TEST_F(ThreadState, EndedThreadHasNoId)
 }
 
 /* As in the child of a handler that forks while its thread holds the library thread, which the child then creates. */
-TEST_F(ThreadState, UnheldThreadIsNotReleased)
+TEST_F(ThreadState, ReleaseOfAThreadThatIsNotHeldFails)
 {
     for (const char *before : {"NONE", "RUNNING"}) {
         work_thread thread = in(before);

@@ -35,7 +35,7 @@ class Wake : public DriveWorld
     }
 };
 
-TEST_F(Wake, DriverIsWokenAccordingToItsSleep)
+TEST_F(Wake, WakeUpOfTheDriverDependsOnItsKindOfSleep)
 {
     for (enum work_sleep sleeping : {WORK_AWAKE, WORK_PACING, WORK_TICKING, WORK_ASLEEP}) {
         EXPECT_EQ(wakes(sleeping, false), sleeping >= WORK_TICKING ? 1u : 0u) << sleeping;
@@ -44,7 +44,7 @@ TEST_F(Wake, DriverIsWokenAccordingToItsSleep)
 }
 
 /* Urgent work stays marked urgent until the driver has seen it. */
-TEST_F(Wake, UrgentWorkStaysUrgent)
+TEST_F(Wake, UrgentWorkStaysUrgentAfterOrdinaryWork)
 {
     work_driver_wake_later(&drive_->work, false);
     EXPECT_EQ(drive_->work.urgent, 0u);
@@ -210,7 +210,7 @@ TEST_F(Wake, UnservedBacklogIsNotWaitedFor)
 }
 
 /* The driver ticks on for some ticks after the last deadline thread went offline, then stops. */
-TEST_F(Wake, DriverTicksOnAfterTheLastDeadlineThread)
+TEST_F(Wake, DriverContinuesToTickAfterTheLastDeadlineThread)
 {
     drive_->work.urgent = 1; /* so that the driver does not sleep */
     const auto since = [&](int64_t online_ns, int64_t tick_us) {
@@ -237,7 +237,7 @@ TEST_F(Wake, DriverTicksWhileCallbacksAreReady)
     driver.wait();
 }
 
-TEST_F(Wake, CallLeavesStepsToADriverWithAThread)
+TEST_F(Wake, CallLeavesGracePeriodStepsToADriverWithAThread)
 {
     struct serve_call_budget call_budget = {};
     test::Worker caller;
@@ -249,7 +249,7 @@ TEST_F(Wake, CallLeavesStepsToADriverWithAThread)
     drive_->work.thread.state = WORK_NONE;
 }
 
-TEST_F(Wake, CallTakesAStepIfNoThreadAdvances)
+TEST_F(Wake, CallAdvancesTheGracePeriodIfNoThreadDoes)
 {
     constexpr bool requested = true;
     struct serve_call_budget call_budget = {};

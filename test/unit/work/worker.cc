@@ -28,7 +28,7 @@ int wanted(void *)
     return wanted_priority;
 }
 
-TEST_F(Worker, SettlesAtTheWantedPriorityAndReturns)
+TEST_F(Worker, WorkerTakesTheWantedPriorityAndItsOwnAgain)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
@@ -48,7 +48,7 @@ TEST_F(Worker, SettlesAtTheWantedPriorityAndReturns)
     EXPECT_EQ(drive_->work.rt_refused.count, 0u);
 }
 
-TEST_F(Worker, RefusalIsCountedAndRememberedForAWhile)
+TEST_F(Worker, RefusedPriorityIsCountedAndNotRequestedAgainImmediately)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_BOOST];
     test::Worker thread;
@@ -69,7 +69,7 @@ TEST_F(Worker, RefusalIsCountedAndRememberedForAWhile)
     EXPECT_EQ(worker->refused, 1001);
 }
 
-TEST_F(Worker, OtherThreadsRaiseAndNeverLowerIt)
+TEST_F(Worker, OtherThreadsRaiseAndNeverLowerAWorkersPriority)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
@@ -181,7 +181,7 @@ TEST_F(Worker, OneThreadAtATimeChangesThePriority)
 }
 
 /* Without the lock a raise between the reading and the change would be undone. */
-TEST_F(Worker, HoldsItsLockWhileItReadsTheWantedPriority)
+TEST_F(Worker, WorkerHoldsItsLockWhileItReadsTheWantedPriority)
 {
     static struct work_worker *worker;
     static bool locked;
@@ -195,7 +195,7 @@ TEST_F(Worker, HoldsItsLockWhileItReadsTheWantedPriority)
 }
 
 /* A second thread only marks the worker as needed while the first creates it. */
-TEST_F(Worker, IsCreatedByOneThread)
+TEST_F(Worker, WorkerIsCreatedByOneThread)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_NOTIFY];
     ASSERT_TRUE(work_thread_hold(&worker->thread));
@@ -205,7 +205,7 @@ TEST_F(Worker, IsCreatedByOneThread)
     EXPECT_TRUE(work_thread_release(&worker->thread));
 }
 
-TEST_F(Worker, HasANameAndAPriorityOfItsOwn)
+TEST_F(Worker, WorkerHasItsNameAndPriority)
 {
     keep();
     config_.kthread_prio = real_time_allowed() ? 2 : 0;
@@ -223,7 +223,7 @@ TEST_F(Worker, HasANameAndAPriorityOfItsOwn)
     EXPECT_EQ(drive_->work.threads & UINT32_MAX, static_cast<uint64_t>(WORK_WORKERS));
 }
 
-TEST_F(Worker, BeginsAtThePriorityOfAMoreUrgentCreator)
+TEST_F(Worker, WorkerBeginsAtThePriorityOfItsCreatorIfHigher)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
