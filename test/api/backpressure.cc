@@ -159,7 +159,7 @@ TEST_F(Backpressure, BackpressureBlockNeverWaitsForTheSectionOfATask)
     }
 }
 
-/* ---- the bound of the process ---- */
+/* ---- the limit of the process ---- */
 
 void limit_process_to_100(struct rtrcu_config *config)
 {
@@ -180,7 +180,7 @@ TEST_F(Backpressure, QmaxAboveQmaxProcessIsRefusedIfBothAreSet)
     EXPECT_EQ(rtrcu_configure(&config), 0);
 }
 
-/* Queue until the driver has collected so much that shares are in force.  Returns how many were queued. */
+/* Queue until the driver has collected so much that shares are in force.  Returns the number of queued callbacks. */
 int queue_above_the_process_limit()
 {
     int queued = 0;
@@ -249,7 +249,8 @@ TEST_F(Backpressure, BlockedThreadWaitsAtItsShareOfTheProcessLimit)
     heavy.wait();
 }
 
-/* Two heads and a pointer of rcu_free(), of which the default limit would take no notice. */
+/* Queues two heads and a pointer of rcu_free(), above the limit of 2 that the test sets; the default limit is far
+ * higher. */
 CHILD(stalled_above_the_process_limit)
 {
     test::Worker reader;

@@ -131,7 +131,7 @@ TEST_F(Budgets, BarrierEndsAfterItsCallersDeadline)
 
 /* ---- callbacks that do not return ---- */
 
-/* A daemon may take over the callbacks of a preempted owner.  There the callback must not throw. */
+/* A daemon may take over the callbacks of a preempted owner.  On a daemon's thread the callback must not throw. */
 thread_local bool is_owner;
 std::atomic<int> thrown;
 
@@ -165,7 +165,7 @@ TEST_F(Budgets, ExceptionOfACallbackPropagatesAndLaterCallbacksRun)
                 return runs == 3;
             });
         };
-        /* A daemon may run some of the callbacks, which do not throw there. */
+        /* A daemon may run some of the callbacks; on its thread they do not throw. */
         ASSERT_TRUE(test::eventually([&] { return run_three_that_throw() && caught >= 3; }));
         EXPECT_EQ(caught, thrown);
 

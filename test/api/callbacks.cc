@@ -410,7 +410,7 @@ TEST_F(Callbacks, OwnerInvokesCallbacksWithinItsBudget)
 }
 
 /* A daemon may take over the callbacks of a preempted owner, so the test repeats until the owner's quiescent states
- * have run a hundred. */
+ * have run a hundred callbacks. */
 TEST_F(Callbacks, QuiescentStatesOfAnOwnerRunItsCallbacks)
 {
     configure([](struct rtrcu_config *config) { config->policy = RTRCU_POLICY_INLINE; });
@@ -447,7 +447,7 @@ TEST_F(Callbacks, OwnerRunsNoCallbackAfterItsDeadline)
         rcu_set_deadline(1);
         long queued = 0;
         uint64_t stops = test::stats().deadline_stops, by_owner = test::stats().callbacks_by_owner;
-        ASSERT_TRUE(test::eventually([&] { /* a daemon may take them if the owner is preempted for long */
+        ASSERT_TRUE(test::eventually([&] { /* a daemon may take the callbacks if the owner is preempted for long */
                                            if (runs == queued)
                                                queue_counted(&runs, 5), queued += 5;
                                            rcu_quiescent_state();

@@ -182,7 +182,7 @@ void become_child_without_real_time(const std::string &name)
 {
     struct rlimit none = {0, 0};
     REQUIRE(setrlimit(RLIMIT_RTPRIO, &none) == 0);
-    /* without this right no capability can be dropped, and none needs to be */
+    /* fails if the process has no right to drop capabilities; then it has none to drop */
     (void)prctl(PR_CAPBSET_DROP, CAP_SYS_NICE);
     become_child(name);
 }

@@ -490,7 +490,7 @@ TEST(Config, SettingsCanChangeWhileDriverAndDaemonsRun)
 }
 
 /* A change holds up grace periods for a moment, and a thread that begins to wait then must not wait for ever.  There is
- * only one waiter, since another would wake it. */
+ * only one waiter, since a second waiter would wake it. */
 CHILD(change_while_one_waits)
 {
     struct rtrcu_config config;
@@ -527,7 +527,8 @@ bool sleeps(pid_t thread)
     return name_ends != std::string::npos && text.compare(name_ends + 2, 1, "S") == 0;
 }
 
-/* A change of the driver may wait for the gp lock.  A registration meanwhile waits neither for it nor for the lock. */
+/* A change of the driver may wait for the gp lock.  A registration meanwhile waits neither for the change nor for the
+ * lock. */
 CHILD(register_while_the_driver_changes)
 {
     std::atomic<pid_t> updater{0}, changer{0};

@@ -61,7 +61,7 @@ class Pool
         for (auto &thread : threads_)
             thread.join();
     }
-    /* Awaiting it resumes the coroutine on a thread of the pool. */
+    /* Returns an awaitable that resumes the coroutine on a thread of the pool. */
     auto schedule()
     {
         struct Awaiter {
@@ -373,7 +373,7 @@ Job parking_without_guards(ByHand &first, ByHand &second, bool guarded_before)
     co_await rtrcu::parking(task, second);
 }
 
-/* The resuming thread is inside a section of its own, and the coroutine suspends outside any. */
+/* The resuming thread is inside a section of its own, and the coroutine suspends outside any section. */
 TEST(Coroutine, ParkingWithoutAGuardLeavesOtherSectionsAlone)
 {
     for (bool guarded_before : {false, true}) {

@@ -142,7 +142,7 @@ TEST(Ltimer, TicksOnlyWhileItHasWork)
     EXPECT_TRUE(exited_well(test::run_child("sleeps_without_work", {"RTRCU_DRIVER=ltimer", "RTRCU_TICK_US=50"})));
 }
 
-/* Callbacks alone begin at most one grace period per tick, so that they share it. */
+/* Grace periods that only callbacks need begin at most once per tick, so that callbacks share them. */
 CHILD(paces_callbacks)
 {
     queue(1);
@@ -271,7 +271,8 @@ TEST(Sched, UnlockDoesNoDriverWork)
     EXPECT_TRUE(exited_well(test::run_child("unlock_does_no_work", {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"})));
 }
 
-/* Half of a call's time is for callbacks of other threads.  Each takes more than a quarter of the time, so two run. */
+/* Half of a call's time is for callbacks of other threads.  Each callback takes more than a quarter of the time, so two
+ * of them run. */
 CHILD(half_a_call_is_for_others)
 {
     static constexpr int64_t budget_ns = 100000000, takes_ns = 30000000;
@@ -299,7 +300,7 @@ TEST(Sched, HalfOfACallsBudgetGoesToOtherThreadsCallbacks)
                                             {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline", "RTRCU_BLIMIT=100"})));
 }
 
-/* Another thread takes the steps.  The deadline thread runs ready callbacks and its own. */
+/* A deadline thread takes no step for driver sched.  Its callbacks run once another thread takes the steps. */
 CHILD(deadline_thread_does_no_work)
 {
     REQUIRE(rtrcu_register_thread(RTRCU_QSBR | RTRCU_DEADLINE) == 0);
@@ -358,7 +359,7 @@ void leave_callbacks_behind()
     rcu_thread_online();
 }
 
-/* No thread was online when the thread exited; one that comes online later takes over its callbacks. */
+/* No thread was online when the thread exited; a thread that comes online later takes over the callbacks. */
 CHILD(online_threads_serve_exited_ones)
 {
     leave_callbacks_behind();

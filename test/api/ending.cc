@@ -152,7 +152,7 @@ CHILD(callback_outlives_the_threads)
     leave_to_the_callback();
 }
 
-/* The same for a callback of a domain of the program's own. */
+/* As callback_outlives_the_threads, for a callback of a domain that the program defines. */
 CHILD(domain_callback_outlives_the_threads)
 {
     static srcu_struct domain;

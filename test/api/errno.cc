@@ -165,7 +165,7 @@ CHILD(all_calls)
     }).join();
 }
 
-/* Callbacks that run in calls of their owner do not change its errno. */
+/* Callbacks that run in calls of their owner do not change the owner's errno. */
 CHILD(owners_calls)
 {
     REQUIRE(rcu_register_thread_qsbr() == 0);

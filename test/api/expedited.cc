@@ -155,7 +155,7 @@ CHILD(caller_raises_the_worker)
         return; /* real-time priorities are not permitted here */
     synchronize_rcu_expedited();
     int worker = 0;
-    /* only the worker advances this one, so it exists at the end */
+    /* only the worker advances this grace period, so the worker exists at its end */
     unsigned long cookie = start_poll_synchronize_rcu_expedited();
     REQUIRE(test::eventually([&] { return poll_state_synchronize_rcu_expedited(cookie); }));
     REQUIRE((worker = test::thread_called("rtrcu-exp")) != 0);

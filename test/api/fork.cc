@@ -168,7 +168,7 @@ TEST_F(Fork, QueuedCallbacksRunInBothWithOwnersPolicy)
     in_forked_child([] {
         rcu_barrier();
         REQUIRE(runs + static_cast<long>(test::stats().callbacks_lost_at_fork) >= 8);
-        long before = runs; /* after the barrier, and before a daemon can run the next one */
+        long before = runs; /* after the barrier, and before a daemon can run the next callback */
         queue(4);
         REQUIRE(test::eventually([&] {
             rcu_process_callbacks(-1);

@@ -319,7 +319,7 @@ TEST_F(ForkHandlers, ChildForkedByAHandlerInsideTheLibraryAbortsWhenItWaits)
 }
 
 #if defined(__x86_64__)
-/* Such a fork takes no lock, so it does not matter which locks the interrupted call holds. */
+/* A fork inside a call of the library takes no lock, so it does not matter which locks the interrupted call holds. */
 TEST_F(ForkHandlers, HandlerMayForkAtAnyInstructionOfACall)
 {
     test::ChildResult result = test::run_child("forks_twice_at_steps_of_its_calls");

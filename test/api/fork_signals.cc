@@ -44,7 +44,7 @@ CHILD(blocks_signals_after_the_fork)
     });
 }
 
-/* The same in a thread that is registered explicitly. */
+/* As blocks_signals_after_the_fork, in a thread that is registered explicitly. */
 CHILD(blocks_signals_after_the_fork_registered)
 {
     REQUIRE(rcu_register_thread() == 0);

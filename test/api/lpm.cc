@@ -70,7 +70,8 @@ class Lpm : public ForkedTest
         if (rtrcu_lpm_remove(lpm, &key, length, &old) == 0)
             call_rcu(&static_cast<Route *>(old)->head, free_route);
     }
-    /* -1: no prefix contains it; -2: a wrong value. */
+    /* Returns the length of the prefix that is found for @address; -1: no prefix contains it; -2: the value found is
+     * wrong. */
     int length_of(uint32_t address)
     {
         rcu_read_lock();

@@ -191,7 +191,7 @@ TEST(Misuse, FreeWithoutMemoryIsNotAQuiescentState)
     EXPECT_TRUE(exited_well(test::run_child("free_without_memory_in_the_discipline")));
 }
 
-/* A listed section is not recorded in its thread, which may be the caller: waiting for it might never end. */
+/* A listed section is not recorded in its thread, which may be the caller itself, so a wait for it might never end. */
 CHILD(free_without_memory_in_a_listed_section)
 {
     static void *objects[2000];

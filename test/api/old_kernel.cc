@@ -70,7 +70,7 @@ CHILD(works_on_an_old_kernel)
     rtrcu_hash_destroy(table);
 
     if (TEST_TSAN)
-        return; /* it allows no thread in a fork's child */
+        return; /* the race detector allows no thread in a fork's child */
     pid_t pid = fork();
     if (pid == 0) {
         owned::queue(1);

@@ -18,12 +18,13 @@
 namespace
 {
 
-/* Of a thread: SCHED_FIFO with the flag by which its children are ordinary threads, or SCHED_OTHER. */
+/* Returns the real-time priority of @thread, which must be SCHED_FIFO with SCHED_RESET_ON_FORK; 0: an ordinary thread.
+ */
 int priority_of(pid_t thread)
 {
     struct sched_param before = {}, after = {};
     int policy = 0;
-    do { /* the library may change it between two calls */
+    do { /* the library may change the priority between two of these calls */
         REQUIRE(sched_getparam(thread, &before) == 0);
         policy = sched_getscheduler(thread);
         REQUIRE(sched_getparam(thread, &after) == 0);
@@ -45,7 +46,7 @@ bool real_time_is_allowed()
     return allowed;
 }
 
-/* The priority of the library's thread of that name, -1: there is none, or it has not begun. */
+/* Returns the priority of the library's thread of that name, or -1 if the thread does not exist or has not begun. */
 int priority_by_name(const std::string &name)
 {
     pid_t thread = test::thread_called(name);
@@ -62,7 +63,7 @@ void note_priority(struct rcu_head *head)
     delete head;
 }
 
-/* Queue a callback and wait for it: the priority at which it ran. */
+/* Queues a callback and waits for it.  Returns the priority at which it ran. */
 int run_one()
 {
     priority_in_callback = -1;
@@ -104,14 +105,14 @@ CHILD(lowered_asleep)
     REQUIRE(test::eventually([] { return priority_of(daemon_of_callback) == 0; }));
 }
 
-TEST(RealTime, ThreadsAtRestBecomeOrdinaryAfterTheLastRealTimeProducer)
+TEST(RealTime, SleepingThreadsBecomeOrdinaryAfterTheLastRealTimeProducer)
 {
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
     EXPECT_TRUE(test::exited_well(test::run_child("lowered_asleep")));
 }
 
-/* The threads exist already, and are ordinary ones. */
+/* A real-time producer raises ordinary threads of the library that exist already. */
 CHILD(existing_threads_are_raised)
 {
     REQUIRE(run_one() == 0);
@@ -165,7 +166,8 @@ TEST(RealTime, RegisteringARealTimeDeadlineThreadRaisesTheDriver)
     EXPECT_TRUE(test::exited_well(test::run_child("registration_raises_the_driver")));
 }
 
-/* Its callback queues another, and so on: these are no program's threads, and the producer has ended. */
+/* The priority at which the callback last ran.  It queues itself again; the producer that queued it first has exited.
+ */
 std::atomic<int> last_priority;
 
 void requeue(struct rcu_head *head)
@@ -294,13 +296,14 @@ int64_t cpu_ns()
 
 std::atomic<int64_t> lowered_after_ns{0};
 
-/* As one that spins for a lock of an ordinary thread, which runs only once this thread is ordinary. */
+/* Spins until it runs at ordinary priority, like a callback that waits for a spinlock of an ordinary thread. */
 void spin_until_ordinary(struct rcu_head *head)
 {
     int64_t begin_ns = cpu_ns(), used_ns = 0;
     while (priority_of(0) != 0 && used_ns < 2000000000)
         used_ns = cpu_ns() - begin_ns;
-    auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300); /* the share is long repaid */
+    /* the share of CPU time is available again long before */
+    auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
     while (std::chrono::steady_clock::now() < until)
         REQUIRE(priority_of(0) == 0);
     lowered_after_ns = used_ns + 1;

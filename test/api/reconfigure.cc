@@ -86,7 +86,7 @@ void have_all_daemons(const char *cpus)
     int before = test::threads_of_this_process();
     REQUIRE(rtrcu_configure(&config) == 0);
     REQUIRE(test::threads_of_this_process() - before <=
-            sysconf(_SC_NPROCESSORS_CONF) + 1); /* and the driver, if its creation was requested */
+            sysconf(_SC_NPROCESSORS_CONF) + 1); /* + 1: the driver, if its creation was requested */
 }
 
 CHILD(all_cpus_by_name)

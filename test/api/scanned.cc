@@ -15,13 +15,13 @@ using owned::queue, owned::runs;
 
 pthread_key_t last_awake;
 
-/* Runs after the library's destructor. */
+/* A destructor of a thread-specific value, which runs after the library's. */
 void say_awake(void *)
 {
     rtrcu_rt_awake(true);
 }
 
-/* Four ways to call rtrcu_rt_awake() in a thread that then exits. */
+/* The functions be_awake*() are four ways to call rtrcu_rt_awake() in a thread that then exits. */
 void be_awake()
 {
     rtrcu_rt_awake(true);
@@ -82,7 +82,7 @@ pthread_t owner;
 bool due;
 int ran, late;
 
-/* The tenth callback that the owner runs makes its next event due. */
+/* The tenth callback that the owner runs makes the owner's next event due. */
 void be_due_at_the_tenth(rcu_head *head)
 {
     bool here = pthread_equal(owner, pthread_self());

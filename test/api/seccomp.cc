@@ -74,7 +74,7 @@ class Readers
             thread.join();
         expect_good();
     }
-    /* For a process that exits without running the destructor. */
+    /* Checks the objects that the readers saw; for a process that exits without running the destructor. */
     void expect_good() const
     {
         REQUIRE(shared_.bad() == 0);

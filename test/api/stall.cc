@@ -193,7 +193,7 @@ class HeldSection
     }
 };
 
-/* Start the stalled grace period.  Its advancer reports it, once it has been seen asleep. */
+/* Start the stalled grace period, whose advancing thread reports the stall.  Returns once that thread has slept. */
 std::thread begin_to_wait()
 {
     uint64_t slept = test::stats().gp_slept;

@@ -27,7 +27,7 @@ TEST_F(ThreadStats, FastPathsMakeNoSystemCall)
 {
     std::thread([] {
         static rcu_head heads[3];
-        rcu_read_lock(); /* so that the inbox is not empty when the third is queued, or a collector has taken all */
+        rcu_read_lock(); /* registers the thread, and keeps its callbacks from running */
         call_rcu(&heads[0], [](rcu_head *) {});
         call_rcu(&heads[1], [](rcu_head *) {});
         struct rtrcu_thread_stats before = now(), again = now();

@@ -107,7 +107,7 @@ CHILD(cookie_refused)
     REQUIRE(!runs_a("rtrcu-"));
 }
 
-/* A poll that finds its thread missing creates it as soon as the kernel allows it. */
+/* A poll that finds the thread missing creates it as soon as the kernel allows that. */
 CHILD(cookie_refused_for_a_while)
 {
     unsigned long cookie = 0;
@@ -133,7 +133,8 @@ void wait_in_callback(rcu_head *)
     waited = true;
 }
 
-/* The driver has its creator's nice value.  It runs a callback for a daemon that cannot be created, and waits there. */
+/* The driver has its creator's nice value.  It runs a callback for a daemon that cannot be created; the callback waits
+ * for a grace period, which the driver must then advance itself. */
 CHILD(nice_driver_waits)
 {
     static rcu_head head;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A plugin that uses the library: one source, linked with the static library, with it again under another name, and
- * with the shared one. */
+/* A plugin that uses the library.  The same source is linked with the static library, with a renamed copy of the static
+ * library, and with the shared library. */
 #include <rtrcu/rcu.h>
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program that loads the plugins named by its arguments; with USE_LIBRARY it uses the shared library itself.
- * "unload" unloads the plugin before it, after which a thread that used it exits and the process forks.
- */
+/* A program that loads the plugins named by its arguments; with USE_LIBRARY it uses the shared library itself.  The
+ * argument "unload" unloads the plugin named before it; then a thread that used the plugin exits, and the process
+ * forks. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Flavours of liburcu that a program adopts: its readers' word and protocol are compiled into the program.
-// The locks and unlocks are those of this library's headers that replace liburcu's.  They do what liburcu's ABI
-// prescribes: the word takes a copy of the generation, the fence is light if the updater has membarrier(), and a reader
-// that leaves checks the futex.  Their relaxed stores are treated as releases, which they are on x86. test/litmus/arm/
-// covers their effect on other machines, and their pairing with the grace period's last fence.
+// Flavours of liburcu that a program adopts: the program's own code contains the readers' word and protocol. The locks
+// and unlocks are those of this library's headers that replace liburcu's.  They follow liburcu's ABI: the word takes a
+// copy of the generation, the fence is light if the updater has membarrier(), and a reader that leaves checks the
+// futex.  Their relaxed stores are treated as releases, which they are on x86.  test/litmus/arm/ covers their effect on
+// other machines, and their pairing with the grace period's last fence.
 #include "scenarios/common.h"
 
 #pragma push_macro("rtrcu_store_relaxed")
@@ -124,7 +124,7 @@ void full_setup()
     sim::thread("updater", replace_thrice);
 }
 
-// ---- two updaters, which share the gp lock ----
+// ---- two updaters, which contend for the gp lock ----
 
 void two_setup()
 {
@@ -183,7 +183,7 @@ void come_back_setup()
     sim::thread("updater", replace_and_wait_adopted);
 }
 
-// ---- only the reader ends the sleep ----
+// ---- a waiter sleeps without a timeout: only an unlock of a reader wakes it ----
 
 void sleep_beside(uint32_t kind)
 {
@@ -264,7 +264,7 @@ void qsbr_setup()
     sim::as_thread(sim::thread("updater", wait_online), join);
 }
 
-// ---- a reader that comes online is seen, or sees that the object was unlinked ----
+// ---- a reader comes online: either the scan sees it, or it sees that the object was unlinked ----
 
 void read_online_thrice()
 {
@@ -299,7 +299,7 @@ void refused_setup()
     sim::event("membarrier is refused from now on", refuse_membarrier);
 }
 
-// Readers fence lightly until they are notified.  The visit that shows it to them is refused for a while.
+// From now on only membarrier() is refused, so a visit to every CPU can confirm that readers use full fences.
 void allow_visit()
 {
     sim::refuse_fences(true, false);
@@ -386,7 +386,7 @@ void free_setup()
     sim::thread("barrier", wait_for_handle);
 }
 
-// ---- without memory to store the function, the deferring thread itself waits ----
+// ---- without memory to store a deferred function, the deferring thread waits and runs it ----
 
 struct object *spare;
 
@@ -417,7 +417,7 @@ void defer_setup()
     sim::thread("updater", defer_old);
 }
 
-// ---- the fork handlers beside a server: no timeout ends the forking thread's wait for a running callback ----
+// ---- the fork handlers while a server runs a callback: no timeout ends the forking thread's wait for it ----
 
 uint32_t inside;
 

@@ -26,7 +26,7 @@ void begin()
     shared = make_object();
 }
 
-// Each thread is a reader for the other, and one of them sleeps until the other's grace period ends.
+// Two threads read and wait: one of them sleeps until the grace period of the other ends.
 void waiters_setup()
 {
     begin();
@@ -48,7 +48,7 @@ void queue_and_wait()
     only_barrier();
 }
 
-// As before, but one of them sleeps for the other's barrier.
+// As waiters_setup(), but both threads call rcu_barrier(), and one sleeps until the barrier of the other ends.
 void barriers_setup()
 {
     begin();
@@ -58,7 +58,8 @@ void barriers_setup()
     sim::as_thread(sim::thread("second", only_barrier), register_reader);
 }
 
-// A handler of the sleeping thread reads while the other thread relies on its being asleep.
+// A handler reads in a thread that sleeps in the library, while the other thread does not wait for acknowledgments of
+// sleepers.
 void handler_setup()
 {
     begin();
@@ -76,8 +77,8 @@ void only_expedited()
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
 
-// A waiter for an expedited grace period that has not begun sleeps without a timeout.  The thread that begins it can
-// only rely on acknowledgments.
+// A waiter for an expedited grace period that has not begun sleeps without a timeout.  The thread that begins the grace
+// period has no fence except the readers' acknowledgments.
 void expedited_setup()
 {
     begin();

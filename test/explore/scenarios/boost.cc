@@ -10,7 +10,7 @@ namespace
 
 const struct reader_record *boosted; // the reader's record, once it is inside
 
-// The workers boost, at a real-time priority.
+// Start a scenario whose workers boost readers.  Returns the configuration.
 struct rtrcu_config *begin(uint32_t early_timeouts)
 {
     struct rtrcu_config *config = configure();
@@ -40,7 +40,7 @@ void lock_until_boosted()
     sim::until(is_boosted);
 }
 
-// Only its timeout would wake a booster that sleeps on the word of a reader that has left.
+// Expect that no boost lasted as long as a slice: it would, if a booster slept on the word of a reader that has left.
 void expect_no_timeout()
 {
     sim::expect(rtrcu_load_relaxed(&rtrcu_domain.drive.turn.boost_ns_max) < 1000000,
@@ -81,7 +81,7 @@ void exit_setup()
     sim::thread("updater", expedite_and_see);
 }
 
-// A real-time caller boosts readers itself, once the helper threads exist.
+// Returns whether the worker and the nudger exist, without which a real-time caller boosts no reader itself.
 bool helpers_are_there()
 {
     const struct domain_drive *drive = &rtrcu_domain.drive;
@@ -89,7 +89,8 @@ bool helpers_are_there()
            rtrcu_load_acquire(&drive->work.worker[WORK_WORKER_NUDGE].thread_id) != 0;
 }
 
-// No grace period has set this reader's flag when the caller boosts it, and each update of its word may lose the flag.
+// A reader whose flag no grace period has set when the caller boosts it.  Each update of the reader's word may lose the
+// booster's flag.
 void nest_and_give_back()
 {
     sim::until(helpers_are_there);
@@ -115,7 +116,7 @@ void urgent_updater()
     exchange_and_expedite();
 }
 
-// The same, but the reader does not wait for the booster.
+// As nest_and_give_back(), but the reader does not wait for the booster.
 void nest_and_leave()
 {
     sim::until(helpers_are_there);

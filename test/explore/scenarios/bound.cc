@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The bound of the whole backlog: threads that judge it beside each other, and an owner that checks its share.
+// The limit of the process's backlog: threads that compare the backlog with it concurrently, and an owner that checks
+// its share.
 #include "scenarios/common.h"
 
 namespace scenarios
@@ -31,7 +32,8 @@ bool is_third_queued()
     return has_queued_third;
 }
 
-// Of three callbacks two have returned, or all; so the backlog is at the limit of one, or below it.
+// Returns whether the flag is clear after three callbacks were collected and two or three have returned: the backlog is
+// then at most 1, which is the limit.
 bool is_judged()
 {
     uint64_t collected = rtrcu_load_relaxed(&bound()->collected), returned = rtrcu_load_relaxed(&bound()->returned);
@@ -57,7 +59,7 @@ void call_two()
     sim::until(all_returned);
 }
 
-// The third callback waits for this section.
+// A section for which the third callback waits.
 void read_until_judged()
 {
     sim::until(is_third_queued);
@@ -78,14 +80,15 @@ void judged_setup()
 
 // ---- an owner sets its next check while shares come into force ----
 
-// Where it is not, no thread will tell the owner.
+// Returns whether the owner checks its share soon.  If its next check stayed far, no thread would tell the owner about
+// the shares.
 bool is_next_check_near()
 {
     const struct cb_queue *queue = &callback_slot(owner)->queue;
     return has_raised && rtrcu_load_relaxed(&queue->check_at) <= rtrcu_load_relaxed(&queue->enqueued) + 2;
 }
 
-// As a collector that finds the callbacks of many other threads.
+// Raises the backlog, like a collector that finds the callbacks of many other threads.
 void raise()
 {
     rtrcu_fetch_add(&rtrcu_domain.cb.bound.collected, UINT64_C(8));

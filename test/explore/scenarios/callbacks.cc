@@ -49,7 +49,7 @@ void call_setup()
     sim::as_thread(sim::thread("updater", call_one), register_and_start_driver);
 }
 
-// ---- two threads of one leaf queue, and each relies on the mark that the other has set ----
+// ---- two threads of one leaf queue a callback each, and each may rely on the mark that the other has set ----
 
 void call_from_first()
 {
@@ -194,7 +194,7 @@ void free_setup()
     sim::as_thread(sim::thread("updater", free_two), register_reader);
 }
 
-// ---- rcu_retire(): frees between functions in the same two blocks ----
+// ---- rcu_retire(): pointers to free are in the same two blocks as functions ----
 
 void free_retired(void *object)
 {
@@ -221,7 +221,7 @@ void retire_setup()
     sim::as_thread(sim::thread("updater", retire_three), register_reader);
 }
 
-// ---- no memory for another block: the pointers in the full one are not lost ----
+// ---- without memory for another block, the pointers in the full block are not lost ----
 
 int noted_objects, called_objects;
 
@@ -251,7 +251,7 @@ void retire_refused_setup()
     sim::as_thread(sim::thread("updater", retire_while_refused), register_reader);
 }
 
-// ---- the same on a thread without a record, whose objects are recorded separately ----
+// ---- rcu_retire() without memory, on a thread without a record, whose objects are recorded separately ----
 
 void retire_alone_setup()
 {
@@ -261,7 +261,7 @@ void retire_alone_setup()
     sim::thread("updater", retire_while_refused);
 }
 
-// ---- objects that could not be recorded mark the queue: the driver, whose sleep has no timeout, is still woken ----
+// ---- objects for whose record no memory exists mark the queue: the driver, whose sleep has no timeout, is woken ----
 
 bool all_noted_are_called()
 {
@@ -421,13 +421,13 @@ void give_back_setup()
     begin();
     sim::no_timeouts();
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
-    (void)tally_raise(&rtrcu_domain.cb.barriers); // makes daemons take part
+    (void)tally_raise(&rtrcu_domain.cb.barriers); // a waiting barrier, for which daemons run callbacks
     queued[0] = make_object();
     queued[1] = make_object();
     sim::as_thread(sim::thread("owner", run_own_and_call_again), register_and_start_driver);
 }
 
-// ---- a daemon tries the queue while the owner has the claim, and the owner leaves it the rest ----
+// ---- a daemon tries the queue while the owner holds the claim; the owner leaves the rest to the daemon ----
 
 // Two callbacks are ready, and the queue is on the daemon's list.
 void fill_and_start_driver()
@@ -452,7 +452,7 @@ void claimed_setup()
     sim::no_timeouts();
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
     rtrcu_domain.config.first.blimit = 1;
-    (void)tally_raise(&rtrcu_domain.cb.barriers); // makes daemons take part
+    (void)tally_raise(&rtrcu_domain.cb.barriers); // a waiting barrier, for which daemons run callbacks
     queued[0] = make_object();
     queued[1] = make_object();
     sim::as_thread(sim::thread("owner", run_one_and_rest), fill_and_start_driver);
@@ -493,7 +493,7 @@ bool has_thrown()
 
 void look_for_thrown()
 {
-    sim::until(has_thrown); // without an ordering
+    sim::until(has_thrown); // orders nothing
     for (int i = 0; i < 10; i++) {
         if (callback_barrier_reached(&rtrcu_domain.cb)) {
             sim::expect(thrown == 1, "the waiter sees the effects of a callback from before it threw");

@@ -14,7 +14,7 @@ int invoked;
 void prepare_domain()
 {
     api_init();
-    // Two slices: within a schedule no reader would reach the default limit.
+    // Two slices: within a schedule no reader would use up the default limit.
     rtrcu_domain.drive.turn.boost_limit_ns = 2000000;
     // The set of queued heads only finds misuse, and would add steps.
     rtrcu_domain.cb.tracks_heads = false;
@@ -183,7 +183,7 @@ void expect_nothing_left()
     sim::expect(sim::live_allocations() == 1, "after rcu_barrier() nothing is left but the object in use");
 }
 
-// A thread that raised a count, and found that another had raised it before, has lowered it again.
+// Expect that the count of each node equals the number of leaves and lists below it that scans must visit.
 static void expect_counts()
 {
     const struct reader_registry *registry = &rtrcu_domain.registry;

@@ -24,7 +24,7 @@ void register_reader();
 void register_and_start_driver();
 void register_qsbr();
 void register_deadline();
-// Register it in the last slot of the first leaf.
+// Register the calling thread in the last slot of the first leaf.
 void register_in_last_slot();
 // Use both leaves, and register the calling thread in the second.
 void register_in_second_leaf();
@@ -40,7 +40,7 @@ struct object *make_object();
 void use_object();
 // One whole section of a reader.
 void read_once();
-// The same for a thread that stays until the updaters have finished, so that its exit makes no report.
+// As read_once(); then the thread stays until the updaters have finished, so that its exit makes no report.
 void read_and_stay();
 void stay();
 // The number of updaters that stay() waits for.
@@ -48,13 +48,13 @@ extern uint32_t updaters;
 // Publish a new object; returns the old one.
 struct object *replace_object();
 void free_object(struct object *object);
-// A callback that frees its object, and the number of these that have run.
+// A callback that frees its object, and the number of such callbacks that have run.
 void free_callback(struct rcu_head *head);
 extern int invoked;
 // Publish, wait for a grace period, free.
 void replace_and_wait();
 void replace_twice();
-// The same with other updaters, and with an expedited grace period.
+// As replace_and_wait(), for several updaters at the same time; the second one waits for an expedited grace period.
 void exchange_and_wait();
 void exchange_and_expedite();
 

@@ -99,7 +99,7 @@ bool rings_are_run()
     return have_run() == 2 * kRingAndOne;
 }
 
-// Only the server waits for the rest, and its sleep has no timeout.
+// Only the server runs the functions that are left in the ring, and its sleep has no timeout.
 void defer_ring_and_stay()
 {
     defer_ring();
@@ -116,7 +116,7 @@ void rings_setup()
     sim::thread("second", defer_ring);
 }
 
-// ---- two threads that defer and wait for all ----
+// ---- two threads that defer functions and wait for all deferred functions ----
 
 void defer_and_wait()
 {
@@ -160,7 +160,7 @@ void defer_and_stay()
 void fork_and_drain()
 {
     sim::until(is_deferred);
-    urcu_pause(&rtrcu_domain.urcu); // the server runs none meanwhile
+    urcu_pause(&rtrcu_domain.urcu); // meanwhile the server runs no deferred function
     uint32_t before = have_run();
     sim::fork();
     urcu_defer_barrier(adopted);

@@ -109,13 +109,13 @@ void grow_and_read()
     read_twice();
 }
 
-// Without the worker no timed wait ends, so that a lost wake-up is a dead end.
+// Start a scenario without the worker.  No timed wait ends by itself, so a lost wake-up is a deadlock.
 void begin()
 {
     configure();
     sim::no_timeouts();
     shared = make_object();
-    rtrcu_domain.srcu.thread.state = WORK_RUNNING; // none is created
+    rtrcu_domain.srcu.thread.state = WORK_RUNNING; // no worker is created
     rtrcu_srcu_define(&domain, "domain");
 }
 
@@ -269,7 +269,7 @@ void call_setup()
     sim::thread("other", exchange_and_call);
 }
 
-// The worker touches nothing of a domain after its last barrier.
+// The worker accesses nothing of a domain after the domain's last barrier.
 void end_after_barrier()
 {
     struct object *old = rcu_xchg_pointer(&shared, make_object());

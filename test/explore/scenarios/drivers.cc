@@ -95,7 +95,7 @@ void sched_two_setup()
     sim::as_thread(sim::thread("other", work_and_leave), register_qsbr);
 }
 
-// ---- the driver is changed while a thread needs the first one ----
+// ---- the driver is changed while another thread requests the first driver ----
 
 void change_driver()
 {
@@ -143,8 +143,8 @@ void change_to_sched()
     (void)rtrcu_configure(&config);
 }
 
-// Registered by its first section, not explicitly.  It passes quiescent states, where a thread with the driver's work
-// does it.
+// A thread that passes quiescent states, at which it takes the steps if driver sched is in force, and then waits for
+// its callback.
 void call_and_pass_by()
 {
     call_rcu(&replace_object()->head, free_callback);
@@ -212,7 +212,7 @@ void limits_setup()
     sim::as_thread(sim::thread("owner", look_beside_a_change), register_and_start_driver);
 }
 
-// ---- threads are refused for a while ----
+// ---- threads cannot be created for a while ----
 
 void call_and_barrier()
 {
@@ -229,7 +229,7 @@ void refused_setup()
     sim::as_thread(sim::thread("updater", call_and_barrier), register_reader);
 }
 
-// The driver exists.  It stands in for the daemon, or creates it later.
+// The driver exists.  It runs the callback in place of a daemon that cannot be created, or creates the daemon later.
 void daemon_refused_setup()
 {
     begin(RTRCU_DRIVER_KTHREAD);

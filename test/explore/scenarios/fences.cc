@@ -53,14 +53,14 @@ void refused_setup()
     sim::event("membarrier is refused from now on", refuse_membarrier);
 }
 
-// Only the readers' own acknowledgments are left.
+// Neither membarrier() nor the visit works, so only the readers' acknowledgments can confirm full fences.
 void refused_both_setup()
 {
     begin();
     sim::event("membarrier and the visit to every CPU are refused from now on", refuse_both);
 }
 
-// Readers whose sections only nest never leave: grace periods make no progress until they do.
+// A thread registers, and reads, after membarrier() may have been refused.
 void newcomer_setup()
 {
     begin();
@@ -68,7 +68,8 @@ void newcomer_setup()
     sim::event("membarrier is refused from now on", refuse_membarrier);
 }
 
-// The reader's first unlock takes the slow path, and may have read the old mode.
+// membarrier() is refused from the start.  The reader's first unlock takes the slow path, in which it may have read the
+// old mode.
 void refused_armed_setup()
 {
     configure();
@@ -80,14 +81,14 @@ void refused_armed_setup()
     sim::thread("updater", replace_twice);
 }
 
-// Full fences from the start.
+// Start with full fences.
 void full_setup()
 {
     reader_fences_start_full(&rtrcu_domain.registry);
     begin();
 }
 
-// ---- a cookie under full fences: no heavy fence of others makes its updater's unlinking visible ----
+// ---- a cookie under full fences: no heavy fence makes the unlinking by its updater visible ----
 
 void cookie_updater()
 {
@@ -154,7 +155,7 @@ void restored_setup()
     sim::event("membarrier may be called again", restore_fences);
 }
 
-// ---- a task parks while the fences change: its thread takes the slow path like any other ----
+// ---- a task parks while the fences change: its thread takes a slow path ----
 
 struct rcu_task task;
 bool parked;

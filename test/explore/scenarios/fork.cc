@@ -118,7 +118,7 @@ void parking_setup()
     begin(park_and_end, nullptr, synchronize_rcu_expedited);
 }
 
-// A callback of another thread is in progress, advanced by that thread's own barrier.
+// A thread queues a callback and waits for it in rcu_barrier().
 void queue_and_wait()
 {
     call_rcu(&queued->head, free_callback);
@@ -140,7 +140,7 @@ void aside_setup()
     queued = make_object();
 }
 
-// Its queue is ready, and the thread runs it in the place of the daemons.
+// Make a callback of the calling thread ready; the thread runs it in place of a daemon.
 void fill_for_daemons()
 {
     register_reader();
@@ -154,7 +154,7 @@ void serve_once()
     (void)serve_dispatch(&rtrcu_domain.drive.serve);
 }
 
-// A forking thread waits for the running callback, whose end wakes it.
+// A forking thread waits for a running callback; the end of the callback wakes that thread.
 void told_setup()
 {
     configure();
@@ -163,7 +163,7 @@ void told_setup()
     queued = make_object();
     rtrcu_domain.config.first.policy = RTRCU_POLICY_INLINE;
     use_driver(RTRCU_DRIVER_SCHED);
-    tally_raise(&rtrcu_domain.cb.barriers); // makes daemons take part
+    tally_raise(&rtrcu_domain.cb.barriers); // a waiting barrier, for which daemons run callbacks
     sim::as_thread(sim::thread("server", serve_once), fill_for_daemons);
     sim::thread("forker", fork_here);
 }
@@ -214,7 +214,7 @@ void blocks_setup()
 
 // ---- a handler forks while its thread enters a section, or queues, and continues in the child ----
 
-// The handler does not fork inside a call that the fork would interrupt: such a child may only exec.
+// Fork in the handler, unless it interrupts a call of the library: the child of such a fork may only exec.
 void fork_in_call()
 {
     if (rtrcu_self.calls != 0)

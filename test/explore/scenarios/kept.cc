@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The promise that no callback waits for another thread's progress, or for a timeout.
+// The promise that no callback waits for the progress of another thread's call_rcu(), or for a timeout.
 #include "scenarios/common.h"
 
 namespace scenarios

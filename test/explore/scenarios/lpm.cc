@@ -30,7 +30,7 @@ struct route *make_route()
     return route;
 }
 
-// The route of an address in the narrow prefix.
+// Returns the route that is found for an address in the narrow prefix.
 struct route *look_up()
 {
     auto *route = static_cast<struct route *>(rtrcu_lpm_lookup(lpm, inside_narrow));
@@ -59,7 +59,7 @@ void create()
     sim::expect(rtrcu_lpm_create(&lpm, 32) == 0, "a table can be created");
 }
 
-// Beside the narrow prefix another one of its node.
+// Create a table with another prefix in the node of the narrow prefix.
 void create_neighbour()
 {
     const uint8_t neighbour[4] = {10, 1, 7, 0};
@@ -119,7 +119,7 @@ void remove_and_free()
     free_narrow();
 }
 
-// At every moment one of both contains the address.
+// Replace the narrow prefix by a wide one.  At each moment one of them contains the address.
 void widen()
 {
     insert_wide();

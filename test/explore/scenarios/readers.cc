@@ -162,7 +162,8 @@ void quiescent_two_setup()
     sim::thread("updater", replace_twice);
 }
 
-// Its sections are counted too, so an update in progress may lose the flag that the scan has set.
+// Sections of a quiescent-state thread are counted too, so an update in progress may lose the flag that the scan has
+// set.
 void quiescent_nested()
 {
     rcu_read_lock();
@@ -175,7 +176,7 @@ void quiescent_nested()
     stay();
 }
 
-// Because of the third thread, grace periods fence.
+// The third thread is preemptible, so grace periods issue heavy fences.
 void quiescent_nested_setup()
 {
     configure();
@@ -195,7 +196,7 @@ void quiescent_unfenced_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// Its sections between going offline and coming online begin without a fence.
+// A quiescent-state thread reads while it is offline: sections of an offline thread begin without a fence.
 void quiescent_offline()
 {
     use_object();
@@ -216,7 +217,7 @@ void quiescent_offline_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// Leaving the discipline is a report, which must wake a sleeping waiter.
+// A thread that leaves the quiescent-state discipline reports, which must wake a sleeping waiter.
 void gives_up()
 {
     use_object();

@@ -45,7 +45,7 @@ bool has_new_edge()
     return is_readable() && sim::event_edges(number) != edges;
 }
 
-// ---- level-triggered: the second callback becomes ready at any step of the first one's call ----
+// ---- level-triggered: the second callback becomes ready at any step of the call that runs the first ----
 
 void level_loop()
 {
@@ -65,7 +65,7 @@ void level_setup()
     sim::as_thread(sim::thread("loop", level_loop), open_descriptor);
 }
 
-// ---- edge-triggered: one callback per call, and the rest needs an edge ----
+// ---- edge-triggered: a call runs one callback, so each further callback needs a new edge ----
 
 void edge_loop()
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Driver sched with owners that have sections of their own, whose updates may lose a flag that another thread sets.
-// The remaining work is still done at another thread's quiescent state.
+// Another thread's quiescent states still complete the remaining work.
 #include "scenarios/common.h"
 
 namespace scenarios

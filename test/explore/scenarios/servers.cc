@@ -151,7 +151,7 @@ void queue_one()
     bool inside = urcu_has_cpu_servers(adopted);
     if (inside)
         enter();
-    sim::until(are_made); // whatever the thread has seen
+    sim::until(are_made); // whether or not the thread has seen the servers
     urcu_call(adopted, &shared->head, free_callback);
     if (inside)
         leave();
@@ -166,7 +166,7 @@ void come_and_go()
     urcu_servers_free_all(adopted);
 }
 
-// The remaining callbacks of a freed server wait for the pause of the server that takes them over.
+// The callbacks of a freed server are moved to another server, whose pause delays them: so timeouts are allowed.
 void queued_setup()
 {
     begin_with_timeouts(RTRCU_ADOPT_MB);
@@ -240,7 +240,7 @@ void made_setup()
     sim::thread("barrier", wait_and_free);
 }
 
-// ---- a server whose thread was refused is freed during a barrier, which would have its thread created ----
+// ---- a server whose thread could not be created is freed during a barrier, which requests that thread ----
 
 void make_and_free_one()
 {

@@ -249,7 +249,7 @@ void sleep_task_setup()
     sim::thread("updater", replace_twice);
 }
 
-// Its task is on the thread's own list, and the thread is otherwise idle: the other machine must still scan it.
+// A task is parked on the list of an idle thread: the scan of the other kind of grace period must still read that list.
 void sleep_parked_setup()
 {
     begin(2);
@@ -287,7 +287,7 @@ void sleep_relist_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// The task is on its leaf's list, where all threads may be idle.
+// A task is on the list of a leaf whose threads may all be idle.
 void sleep_listed_setup()
 {
     begin(2);
@@ -353,7 +353,7 @@ void sleep_deadline_setup()
     with_reader(idle_armed, become_deadline);
 }
 
-// The kernel refuses the fence after which threads would have become idle.
+// The kernel refuses the fence after which candidates would have become idle.
 void refuse_membarrier()
 {
     sim::refuse_fences(true, false);

@@ -79,7 +79,7 @@ void create()
     add(hashes[0], lasting);
 }
 
-// The whole resize, before any other thread starts.
+// Run a whole resize before any other thread starts.
 void resize_alone(uint64_t buckets)
 {
     struct table *inner = table_of(table);
@@ -256,7 +256,7 @@ void create_grown()
 {
     create();
     resize_alone(2);
-    add(hash_of_bucket(1), make_entry()); // beside the lasting entry
+    add(hash_of_bucket(1), make_entry()); // a second entry, beside the lasting one
     free_generations();
 }
 

@@ -346,7 +346,7 @@ void resume_and_list()
     stay();
 }
 
-// The same by parking: the second task was not resumed here.  The thread's own section below it stays.
+// As resume_and_list(), but the second task takes the section over by parking.  The thread's own section stays open.
 void resume_and_park()
 {
     wait_until_parked();
@@ -361,8 +361,8 @@ void resume_and_park()
     stay();
 }
 
-// A section is removed from below a task that resumed without one.  Sections that the task opens afterwards are its
-// own.
+// The second task takes over a section below a task that resumed without one.  Sections that the upper task opens
+// afterwards are its own.
 void take_from_beneath()
 {
     rcu_read_lock();
@@ -373,7 +373,7 @@ void take_from_beneath()
     stay();
 }
 
-// The same below a task whose section has ended here.
+// As take_from_beneath(), below a task whose section has ended on this thread.
 void end_and_take_from_beneath()
 {
     rcu_read_lock();

@@ -41,7 +41,7 @@ void alone_cookie_setup()
     sim::thread("other", rtrcu_synchronize);
 }
 
-// The second thread finds that the first has given scans a reason to visit their leaf.
+// Two threads register in one leaf: the second finds that the first has already marked the leaf for scans.
 void register_two_setup()
 {
     begin();
@@ -118,7 +118,7 @@ void tree_late_setup()
     sim::thread("updater", replace_twice);
 }
 
-// ---- at first no record can be had: the section begins without one, and a nested one registers ----
+// ---- a section begins while its thread cannot get a record, and a nested section registers the thread ----
 
 void nested_newcomer()
 {
@@ -140,7 +140,7 @@ void anonymous_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// ---- a reader without a record that follows another is not waited for by a grace period that began before ----
+// ---- a grace period does not wait for a reader without a record that follows an earlier one ----
 
 uint32_t inside[2], ended;
 

@@ -203,7 +203,8 @@ void expedited_two_setup()
     sim::thread("updater2", exchange_and_expedite);
 }
 
-// A thread that finds the worker notified relies on a wake-up that has already happened: its sender might be preempted.
+// A thread that finds that the worker was notified relies on the wake-up, which must already have happened: the
+// notifying thread might be preempted.
 uint64_t told_of;
 uint32_t tellings;
 
@@ -253,7 +254,8 @@ void expedited_ask_setup()
     sim::thread("updater", exchange_and_expedite);
 }
 
-// A thread is refused.  A new request finds that the old one was served, by whichever thread exists.
+// A thread requests an expedited grace period whose worker may be refused.  It requests again until whichever thread
+// exists has ended the grace period.
 void expedited_refused_asker()
 {
     struct object *old = rcu_xchg_pointer(&shared, make_object());
@@ -348,7 +350,7 @@ void told_setup()
     sim::thread("setter", prepare_and_set);
 }
 
-// ---- and is called again for a task that arrives later, by a thread that goes to sleep in between ----
+// ---- the handler is called again for a task that arrives later; its worker may go to sleep in between ----
 
 struct rcu_task later;
 struct object *held_later;

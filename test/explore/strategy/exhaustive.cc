@@ -43,7 +43,7 @@ class Exhaustive : public sim::Strategy
             known->second = left_;
         }
         int count = static_cast<int>(decision.actions.size());
-        // If the running thread can continue, only the first action may be free of cost; see cost().
+        // If the running thread can continue, only the first action may cost no preemption; see cost().
         uint64_t allowed = 0;
         for (int i = 0; i < count && i < 64; i++)
             allowed |= cost(decision, i) <= left_ ? UINT64_C(1) << i : 0;
@@ -78,7 +78,8 @@ class Exhaustive : public sim::Strategy
         uint64_t rest; // choices still to try, one bit each
     };
 
-    // Switching from a thread that could continue costs one.  Buffers, its own handlers and events cost nothing.
+    // The number of preemptions that a choice costs: 1 if it leaves a thread that could continue, otherwise 0.
+    // Buffers, handlers of the running thread and events cost nothing.
     static int cost(const sim::Decision &decision, int choice)
     {
         const sim::Action &action = decision.actions[static_cast<size_t>(choice)], &current = decision.actions[0];

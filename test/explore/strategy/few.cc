@@ -75,7 +75,7 @@ class Few : public sim::Strategy
         return -1;
     }
 
-    // Choose a thread other than the running one.  A store drains by itself only if nothing else can happen.
+    // Choose an action of a thread other than the running one.  A store drains only if no other action is possible.
     int anybody(const sim::Decision &decision)
     {
         others_.clear();

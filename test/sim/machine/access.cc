@@ -136,7 +136,7 @@ void World::put(uintptr_t address, uint64_t value, size_t size, bool release, bo
     t.history = mix(t.history, reinterpret_cast<uintptr_t>(text));
     trace(text, where, store.value);
     // A store to a stack frame is committed immediately, since the place may belong to another frame when the buffer
-    // drains.  Other threads see it early, but can find it only after the pointers that lead to it.
+    // drains.  Other threads may see the store early, but reach it only through pointers that are stored later.
     if (!exploring() || options_.model == Model::kSc || on_own_stack(address)) {
         commit(t, store);
         return;
@@ -226,7 +226,7 @@ uint64_t World::owner_add(uintptr_t address, uint64_t amount, size_t size, bool 
     return value;
 }
 
-// Other threads see a count immediately, and only one thread counts at a time.
+// Update a statistics counter.  Other threads see the count immediately, and only one thread may update it at a time.
 void World::count(uintptr_t address, uint64_t amount, size_t size, const char *text)
 {
     if (active()) {

@@ -67,7 +67,7 @@ int World::futex_wait(uintptr_t word, uint32_t expected, int64_t timeout_ns)
     return t.wait_result;
 }
 
-// Wakes in the order of thread numbers, which the kernel does not promise either.
+// Wake waiters in the order of thread numbers; the kernel promises no order.
 int World::futex_wake(uintptr_t word, int count)
 {
     point("futex wake", "futex_wake");
@@ -84,7 +84,7 @@ int World::futex_wake(uintptr_t word, int count)
     return woken;
 }
 
-// Finds one of the threads that exist now.
+// Find a thread by the kernel's number, among the threads that exist now.
 Thread *World::thread_of(uint32_t number)
 {
     for (Thread &thread : threads_) {

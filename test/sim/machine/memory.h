@@ -65,7 +65,7 @@ struct BufferedStore {
     const char *where;
 };
 
-// A count is an atomic write that must not run concurrently with another.
+// kCount: an update of a statistics counter.  It is atomic, but a second update must not run concurrently.
 enum class AccessKind { kPlainRead, kPlainWrite, kAtomicRead, kAtomicWrite, kCount };
 
 class Memory
@@ -80,7 +80,7 @@ class Memory
     static uint64_t read(uintptr_t address, size_t size);
     void write(uintptr_t address, uint64_t value, size_t size, const Clock &published);
     static void write_bytes(uintptr_t address, uint64_t value, size_t size);
-    // Code outside the model is about to write: keep the old bytes.
+    // Keep the old bytes before code outside the model writes them.
     void will_change(uintptr_t address, size_t size);
     // Joins the clocks of the publishers of these bytes into @into.
     void publishers(uintptr_t address, size_t size, Clock &into) const;

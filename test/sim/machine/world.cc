@@ -136,7 +136,7 @@ void World::as_thread(int id, void (*f)())
     current_ = &outside_;
 }
 
-// The setup happens before the first step of every thread.
+// Start the threads.  The setup happens before the first step of each.
 void World::start_threads()
 {
     Clock all = outside_.clock;
@@ -218,8 +218,8 @@ void World::body_of(Thread &thread)
     abort();
 }
 
-// Like the C library: exit hooks run, again if one of them armed itself again; after the last hook no handler runs.
-// Then the thread's memory is freed, and any access to it is an error.
+// End @thread as the C library does: run its exit hooks, again if one of them armed itself again; after the last hook
+// no handler runs.  Then free the thread's memory, so any access to it is an error.
 void World::exit_thread(Thread &thread)
 {
     for (int round = 0; thread.exit_value && exit_hook_ && round < kExitRounds; round++) {
@@ -234,7 +234,8 @@ void World::exit_thread(Thread &thread)
     trace("has ended", "", 0);
 }
 
-// Stores that reached another thread's buffer are in the child, and later ones are not.  So its buffer drains first.
+// The calling thread becomes the only thread of a fork's child.  Buffered stores of the other threads are in the child,
+// so their buffers drain first; later stores are not.
 void World::end_others()
 {
     Thread &self = *current_;
@@ -258,7 +259,8 @@ void *World::thread_block()
     return blocks_.data() + slot * kThreadBlock;
 }
 
-// In a real process this memory would belong to the child's next threads.
+// Returns whether @address is in the stack or the block of a thread that this fork's child does not have.  In a real
+// process later threads of the child could reuse that memory.
 bool World::is_of_gone_thread(uintptr_t address) const
 {
     size_t in_stacks = address - reinterpret_cast<uintptr_t>(stacks_.data());

@@ -16,7 +16,7 @@
 namespace
 {
 
-/* In a fork's child the lock is held by the forking thread, by another thread, or free. */
+/* In a fork's child, lock_release_if_mine() finds the lock held by the forking thread, by another thread, or free. */
 TEST(Lock, ReleaseIfMineKeepsALockThatAnotherThreadHolds)
 {
     lock mine, others;
@@ -237,7 +237,8 @@ void contend_in_a_sandbox(int error)
     _exit(plain == 4 * 500 && lock.word == 0 ? 0 : 1);
 }
 
-/* A sandbox begins while a thread waits for the lock in the kernel: the release cannot wake it. */
+/* Body of a child process: a sandbox refuses the futex while a thread waits for the lock, so the release cannot wake
+ * it. */
 void sandbox_while_one_waits()
 {
     static struct lock lock;
@@ -273,7 +274,8 @@ struct lock watched;
 volatile long steps, unnoted;
 uint32_t ranks_before;
 
-/* A handler may take only locks that its thread has not recorded as held; so each held lock must be recorded. */
+/* Trap handler: counts the steps at which the thread holds the lock without having recorded it.  A signal handler of
+ * the thread would try to take such a lock again. */
 void look_at_each_step(int, siginfo_t *, void *)
 {
     uint32_t bit = UINT32_C(1) << watched.rank;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The bound of the whole backlog: its sums, the flag, and each queue's share. */
+/* Tests of the limit of the process's backlog: its sums, its flag, and each queue's share. */
 #include "world.h"
 
 namespace
@@ -144,7 +144,7 @@ TEST_F(Bound, OwnersCheckTheirBacklogOnceSharesApply)
     EXPECT_EQ(callback_check_limits(cb_, b), CALLBACK_CALM) << "6 of 10";
 }
 
-/* More queues may get a backlog, and then the share shrinks. */
+/* An owner checks its backlog early, since further queues with a backlog make its share smaller. */
 TEST_F(Bound, OwnersCheckTheirBacklogAfterAnEighthOfTheirShare)
 {
     config_.qmax_process = 400;

@@ -261,7 +261,8 @@ TEST_F(Callback, BatchEndsAtAnUnfinishedLink)
     queue_ready(record, 3);
     rcu_head *open = &items_[1].head, *behind = open->next;
     open->next = nullptr;
-    callback_slot(record)->queue.enqueuing = behind; /* its producer is between exchange and link */
+    /* the head's producer has exchanged the tail, but not stored the link */
+    callback_slot(record)->queue.enqueuing = behind;
     EXPECT_EQ(invoke(record, everything()), 1u);
     EXPECT_TRUE(callback_has_ready(record));
     EXPECT_EQ(callback_slot(record)->queue.started, callback_slot(record)->queue.invoked);
@@ -392,7 +393,7 @@ TEST_F(Callback, SlotOfAnExitedThreadIsReusedOnceItsQueueIsEmpty)
     serve_release_slot(record);
     EXPECT_EQ(world_.craft(0), record);
     EXPECT_EQ(callback_pending(record), 0u);
-    serve_release_slot(record); /* a late daemon, which served the slot's previous thread, releases it again */
+    serve_release_slot(record); /* a late daemon, which served the slot's previous thread, releases the slot again */
     EXPECT_TRUE(reader_is_registered(record));
     EXPECT_NE(world_.craft(0), record);
 }

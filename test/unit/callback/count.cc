@@ -56,7 +56,7 @@ TEST_F(Count, AgeOfTheOldestCallbackIsKnownInEachStage)
     EXPECT_EQ(told(), 100u);
     enqueue(record);
     slot->oldest_ns = 200;
-    callback_collect(cb_); /* for the same grace period as the first */
+    callback_collect(cb_); /* these callbacks wait for the same grace period as the first ones */
     EXPECT_EQ(slot->waiting_ns[0], 100);
     EXPECT_EQ(slot->waiting_ns[1], 0);
     {
@@ -64,7 +64,7 @@ TEST_F(Count, AgeOfTheOldestCallbackIsKnownInEachStage)
         stepper.begin_and_scan();
         enqueue(record);
         slot->oldest_ns = 300;
-        callback_collect(cb_); /* for the next grace period */
+        callback_collect(cb_); /* these callbacks wait for the next grace period */
         EXPECT_EQ(slot->waiting_ns[0], 100);
         EXPECT_EQ(slot->waiting_ns[1], 300);
         stepper.end();
@@ -161,11 +161,11 @@ TEST_F(Count, StatisticsCoverEveryLeaf)
     EXPECT_EQ(stats.callback_oldest_ns, 800u);
     EXPECT_EQ(stats.callback_ns_max, 50u);
     EXPECT_EQ(stats.callback_longest, reinterpret_cast<uintptr_t>(note));
-    callback_slot(second)->queue.invoked = 300; /* every callback; pointers still wait */
+    callback_slot(second)->queue.invoked = 300; /* all callbacks have returned, but not all pointers are freed */
     stats = {};
     callback_stats(cb_, &stats);
     EXPECT_EQ(stats.callback_oldest_ns, 800u);
-    callback_slot(second)->free_done = 70; /* every pointer too, so the slot's time does not count */
+    callback_slot(second)->free_done = 70; /* all pointers are freed too, so the slot's oldest time does not count */
     stats = {};
     callback_stats(cb_, &stats);
     EXPECT_EQ(stats.callback_oldest_ns, 900u);

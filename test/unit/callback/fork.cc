@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tests of queues in a fork's child, where their owners and invokers do not exist.
- * Each test leaves a queue in the state at one point of a call or a batch, calls the fork handlers, then runs the
- * child's rcu_barrier(), which would wait for ever for a number that no callback has. */
+/* Tests of queues in a fork's child, where their owners and invokers do not exist.  Each test leaves a queue in the
+ * state at one point of a call or a batch, calls the fork handlers, then runs the child's rcu_barrier(), which must not
+ * wait for a callback that the fork lost. */
 #include "../../support/sync.h"
 #include "world.h"
 
@@ -20,7 +20,7 @@ class CallbackFork : public CallbackWorld
         CallbackWorld::SetUp();
         record_ = world_.craft(0);
     }
-    /* @forks: the forking thread's record, which it keeps in the child. */
+    /* Run the fork handlers of the child.  @forks: the record of the forking thread, which keeps it in the child. */
     void fork(reader_record *forks = nullptr, uint32_t forker = old_thread_id)
     {
         reader_after_fork_child(world_.registry(), forks);
@@ -29,7 +29,8 @@ class CallbackFork : public CallbackWorld
         callback_after_fork_child(cb_, {forker});
         test::let_go(world_.registry(), READER_SERVE);
     }
-    /* A thread that the child will not have is about to begin the first ready callback, or with @inside is in it. */
+    /* Make the queue look as if a thread that the child does not have were about to run the first ready callback, or
+     * with @inside were running it. */
     void begin_elsewhere(bool inside = true)
     {
         cb_queue *queue = &callback_slot(record_)->queue;
@@ -46,7 +47,8 @@ class CallbackFork : public CallbackWorld
         for (int i = 0; i < count; i++)
             callback_free(cb_, record_, {malloc(8), free});
     }
-    /* A thread that will not exist in the child has freed the first @done pointers, and begun the next. */
+    /* Make the queue look as if a thread that the child does not have had freed the first @done pointers, and were
+     * freeing the next one. */
     void begin_to_free_elsewhere(int pointers, uint64_t done)
     {
         free_pointers(pointers);
@@ -55,7 +57,8 @@ class CallbackFork : public CallbackWorld
         callback_slot(record_)->free_done = done;
         callback_slot(record_)->queue.claim = missing_thread;
     }
-    /* The owner, which will not exist in the child, has detached the ring that ends with @newest, inside a call. */
+    /* Make the slot look as if its owner, which the child does not have, had detached the block ring that ends with
+     * @newest. */
     void have_out(void *newest)
     {
         callback_slot(record_)->free_block = static_cast<char *>(newest) + CALLBACK_FREE_OUT;
@@ -103,7 +106,7 @@ TEST_F(CallbackFork, ParentReleasesOnlyTheLocksItTook)
 TEST_F(CallbackFork, QueuedCallbacksAreKeptInEveryStage)
 {
     queue_ready(record_, 4);
-    invoke(record_, at_most(1)); /* three stay in the batch */
+    invoke(record_, at_most(1)); /* three callbacks stay in the batch */
     queue_ready(record_, 1);
     enqueue(record_);
     callback_collect(cb_);
@@ -174,7 +177,8 @@ TEST_F(CallbackFork, ReadyCallbacksAreMarkedReady)
     EXPECT_EQ(order_, numbers(0, 2));
 }
 
-/* The record is alone in its leaf.  The fork clears its bit of ready callbacks, so that the child's driver chooses. */
+/* The record is the only one of its leaf.  The fork clears its bit of ready callbacks, so the child's driver chooses
+ * the invoker again. */
 TEST_F(CallbackFork, ChildChoosesTheInvokerOfReadyCallbacks)
 {
     world_.fill_last_leaf();
@@ -200,7 +204,7 @@ TEST_F(CallbackFork, OnlyTheForkingThreadsRtAwakeRemains)
     EXPECT_EQ(cb_->rt_awake[2], 0u);
 }
 
-/* In the child the owner's time begins with the first pass, however long ago the parent's last pass was. */
+/* In the child, the time after which an owner counts as late begins with the driver's first pass. */
 TEST_F(CallbackFork, OwnerIsNotLateWithCallbacksReadyInItsParent)
 {
     constexpr int64_t later_ns = INT64_C(1000) * CALLBACK_OWNER_LATE_NS;
@@ -536,7 +540,7 @@ TEST_F(CallbackFork, BarrierWaitsForFreesQueuedAfterALostFree)
     EXPECT_TRUE(callback_barrier_reached(cb_));
 }
 
-/* As fork_inside(), while the queue's owner, which does not exist in the child, is inside a call. */
+/* As fork_inside(); at the fork, the queue's owner, which does not exist in the child, is inside a call. */
 void fork_inside_with_a_number_more(rcu_head *head)
 {
     reader_record *record = container_of(head, Forker, head)->record;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tests of bulk frees and retired objects, which are gathered in blocks and freed within budgets.
- * The test defines malloc() and free(), to count calls and refuse memory.  With a sanitizer it does not: that has
- * functions of its own, and detects leaks and double frees. */
+/* Tests of bulk frees and retired objects, which are gathered in blocks and freed within budgets.  The test defines
+ * malloc() and free(), to count calls and refuse memory, except with a sanitizer, which defines them itself. */
 #include <cerrno>
 #include <cstdlib>
 
@@ -461,7 +460,7 @@ void run_out(void *)
         ;
 }
 
-/* The learned cost is of the previous function, so the clock is read before another one. */
+/* The learned cost belongs to the previous function, so the clock is read before a different function is called. */
 TEST_F(Retired, TimeLimitEndsABatchBeforeTheNextFunction)
 {
     for (uint64_t i = 0; i < 3; i++)

@@ -21,7 +21,7 @@ TEST_F(Invocation, CountLimitEndsABatchAndTheRestStaysInOrder)
     EXPECT_TRUE(callback_has_ready(record));
     EXPECT_EQ(callback_pending(record), 6u);
     EXPECT_EQ(invoke(record, at_most(0)), 0u);
-    queue_ready(record, 5); /* appended to the remaining ones */
+    queue_ready(record, 5); /* appended to the remaining callbacks */
     EXPECT_EQ(invoke(record, everything()), 11u);
     EXPECT_EQ(order_, numbers(0, 15));
 }
@@ -95,7 +95,7 @@ void spin(rcu_head *)
         ;
 }
 
-/* The first callback uses up the time.  Without a known cost, a batch runs at most one more. */
+/* The first callback uses up the time.  Without a known cost, a batch runs at most one more callback. */
 TEST_F(Invocation, TimeLimitEndsABatchOfSlowCallbacks)
 {
     reader_record *record = world_.craft(0);
@@ -316,7 +316,7 @@ int cancel_state()
     return now;
 }
 
-/* A cancellation during a callback would leave its work unfinished. */
+/* A thread is not cancelled during a callback, whose work would stay unfinished. */
 TEST_F(Invocation, ThreadInsideCallbacksIsNotCancelled)
 {
     static int inside;
@@ -345,7 +345,8 @@ TEST_F(Invocation, CallbacksOfOwnersAreCounted)
     EXPECT_EQ(callback_leaf(record->leaf)->by_owner.count, 2u);
 }
 
-/* Callbacks would prolong the section, and every grace period would wait for them. */
+/* An owner runs no callbacks inside a section: they would prolong the section, and every grace period would wait for
+ * them. */
 TEST_F(Invocation, NoCallbackRunsInsideASectionOfTheOwner)
 {
     std::thread([&] {
@@ -382,7 +383,8 @@ TEST_F(Invocation, OwnerAtItsLimitReportsRemainingCallbacks)
     });
 }
 
-/* A preempted driver, or a fork, may hold the lock beyond the thread's deadline. */
+/* A deadline thread does not wait for the queues' lock, which a preempted driver or a fork may hold beyond the
+ * deadline. */
 TEST_F(Invocation, DeadlineThreadDoesNotWaitForTheQueuesLock)
 {
     test::Worker owner, holder;

@@ -414,8 +414,8 @@ TEST(RequestOwner, OwnersFlagStaysClearWithoutReadyCallbacks)
     }).join();
 }
 
-/* Under policies by which the owner runs callbacks, a quiescent-state thread runs its ready ones at its next quiescent
- * state. */
+/* Under policies by which the owner runs callbacks, a quiescent-state thread runs its ready callbacks at its next
+ * quiescent state. */
 TEST_F(Policy, ReadyCallbacksSetTheFlagOfAQuiescentStateOwner)
 {
     for (int32_t policy : {RTRCU_POLICY_INLINE, RTRCU_POLICY_DAEMON}) {

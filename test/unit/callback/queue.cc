@@ -160,7 +160,7 @@ TEST_F(Cbqueue, SegmentsWaitForTheirOwnCookies)
     EXPECT_EQ(drain(queue_.ready), (Order{0, 1, 2, 3, 4}));
 }
 
-/* A cookie taken during gp_try_immediate() is later than one taken after that has failed. */
+/* A cookie taken during gp_try_immediate() is later than a cookie taken after that call has failed. */
 TEST_F(Cbqueue, EarlierCookieDoesNotOvertakeTheLastSegment)
 {
     cbqueue_wait(&queue_, chain_of({0}), 2 * SEQ_STEP);
@@ -273,7 +273,7 @@ TEST_F(Cbqueue, FinishedPushNeedsNoRepair)
     EXPECT_EQ(queue_.enqueuing, nullptr);
 }
 
-/* The missing link is not of a push by the owner, which alone can be repaired. */
+/* The missing link belongs to a push by another thread.  Only pushes by the owner can be repaired. */
 TEST_F(Cbqueue, RepairReportsAnUnfinishedLinkOfAnotherThread)
 {
     heads_[0].next = nullptr;
@@ -292,7 +292,8 @@ TEST_F(Cbqueue, RepairKeepsAHeadThatAHandlerPushedAfterAnUnfinishedLink)
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1})) << "head 0 is not lost";
 }
 
-/* Only a push by the owner stores its head in `enqueuing`, and a handler's push keeps the interrupted one's. */
+/* Only a push by the owner stores its head in `enqueuing`.  A handler's push keeps the head of the push that it
+ * interrupts. */
 TEST_F(Cbqueue, OnlyTheOwnerPublishesItsUnfinishedHead)
 {
     cbqueue_push(&queue_, &heads_[0], CB_ANYBODY);

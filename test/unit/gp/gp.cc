@@ -278,7 +278,7 @@ TEST_F(Gp, ReadersWithoutARecordAreWaitedFor)
     }
 }
 
-/* Readers that enter after the grace period began are counted in the other phase, once that is empty. */
+/* Readers that enter after the grace period began are counted in the other phase, once that phase is empty. */
 TEST_F(Gp, SuccessiveReadersWithoutARecordAreNotWaitedFor)
 {
     reader_registry *registry = world_.registry();
@@ -451,7 +451,7 @@ TEST_P(GpTree, RepeatedCarryChangesNothing)
 
 INSTANTIATE_TEST_SUITE_P(Heights, GpTree, testing::Values(1, 2, 31, 32, 33, 1000, 1024, 1025, 1055, 1100));
 
-/* A node counts a reason to scan below it, but the scan finds none there: the node is clear. */
+/* A node counts a leaf to scan below it, but the scan finds no holdout there: the node is clear. */
 TEST_F(Gp, NodeIsClearIfTheScanFindsNothingBelowIt)
 {
     std::vector<reader_record *> readers = readers_in_leaves(40);

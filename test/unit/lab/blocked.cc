@@ -242,7 +242,8 @@ TEST(BlockedChecks, GainIsJudgedAgainstItsSpreadOverFiveRuns)
     EXPECT_EQ(outcome_of(plan, claim), Outcome::not_judged) << "the ratio varies from 1.25 to 3";
     runs.resize(4);
     EXPECT_EQ(outcome_of(plan, claim), Outcome::not_judged) << "too few runs";
-    std::size_t named = 0; // the two gains over node-spin, four hold times, the readers' time in the lock
+    // verdicts with too few runs: two gains over node-spin, four hold times, the readers' time in the lock
+    std::size_t named = 0;
     for (const Verdict &verdict : judge(plan, true))
         named += verdict.figures.find("4 rounds of the 5 that a spread needs") != std::string::npos;
     EXPECT_EQ(named, 7u);

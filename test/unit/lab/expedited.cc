@@ -187,7 +187,7 @@ TEST(ExpeditedChecks, DifferenceInsideTheSpreadIsNotReproduced)
 {
     Plan plan = good_plan();
     Cell &workqueue = cell_of(plan, Group::loaded, Call::expedited, 0, true, Worker::workqueue);
-    // kthread takes 10 µs: in three of the five experiments its mean is no lower
+    // kthread's mean is 10 µs; in three of the five experiments workqueue's mean is not higher
     for (std::size_t i = 0; i < 5; i++)
         workqueue.latency_ns[i].assign(600, i < 3 ? 10'000 : 60'000'000);
     EXPECT_EQ(outcome_of(plan, "loaded, with boosting: the mean is"), Outcome::not_reproduced);

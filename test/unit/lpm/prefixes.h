@@ -61,7 +61,7 @@ class Prefixes
         return naive_;
     }
 
-    /* Each changes both tables, and returns whether their results agree. */
+    /* Each of these functions changes both tables, and returns whether their results agree. */
     bool insert(const Key &key, unsigned int length, void *value)
     {
         bool fresh = naive_.emplace(Prefix(masked(key, length), length), value).second;

@@ -109,7 +109,7 @@ TEST_F(GpTasks, PromotionBeforeClearingFindsATaskParkedMeanwhile)
     stepper.end();
 }
 
-/* An arrival notifies schedulers. */
+/* An arrival of tasks notifies their schedulers. */
 TEST_F(GpTasks, PromotionIsAnArrivalOnlyIfItMovesTasks)
 {
     world_.set_inside(record_, 1);

@@ -370,7 +370,7 @@ TEST_F(Reader, ThreadKeepsItsUniqueNonzeroId)
     }
 }
 
-/* True for the last reader of a phase and for the last of all. */
+/* reader_anonymous_leave() returns true to the last reader of a phase. */
 TEST_F(Reader, LeaveReturnsTrueForTheLastReaderWithoutARecord)
 {
     for (reader_phase group :

@@ -126,7 +126,7 @@ TEST_F(ScannedWord, ScannedLeavesAreCountedUpToTheRoot)
     EXPECT_FALSE(reader_scanned_any(&awake_));
 }
 
-/* reader_scanned_forget() drops the reason, and tasks that the child lists are counted anew. */
+/* reader_scanned_forget() clears the mark of listed tasks; the child then counts the tasks that it lists again. */
 TEST_F(ScannedWord, ForksChildHasNoListedTasks)
 {
     hang(5);

@@ -45,7 +45,7 @@ class NoRecord : public Task
     }
 };
 
-/* After the exit no thread could remove the count. */
+/* An exit inside a section removes the thread from the count, since no thread could do that afterwards. */
 TEST_F(NoRecord, ExitInsideASectionRemovesTheCount)
 {
     static std::atomic<uint32_t> handled;

@@ -18,7 +18,7 @@ namespace
 
 using test::gp_;
 
-/* If a thread sleeps on the word, the caller must release it in the kernel (GP_ACTION_UNLOCK_PI). */
+/* If a thread sleeps on the boost word, the caller must unlock the word in the kernel (GP_ACTION_UNLOCK_PI). */
 TEST(Unregistration, UnregistrationEndsTheBoost)
 {
     for (uint32_t waiters : {0u, UINT32_C(1) << 31}) {
@@ -35,7 +35,7 @@ TEST(Unregistration, UnregistrationEndsTheBoost)
     }
 }
 
-/* The thread is the only holdout, so its waiter is woken. */
+/* The thread is the only holdout, so its unregistration wakes the waiter for the grace period. */
 TEST(Unregistration, UnregistrationReportsAQuiescentState)
 {
     test::Worker reader;
@@ -49,7 +49,7 @@ TEST(Unregistration, UnregistrationReportsAQuiescentState)
     stepper.end();
 }
 
-/* The section began without a record. */
+/* The thread has no record when its section begins. */
 TEST(Unregistration, UnregistrationReportsACountedSection)
 {
     test::Worker reader;
@@ -63,7 +63,7 @@ TEST(Unregistration, UnregistrationReportsACountedSection)
     EXPECT_EQ(reader_anonymous(gp_registry(gp_)), 0u);
 }
 
-/* There are more tasks than one hold of the lock promotes; none may stay on the list of a slot that is free. */
+/* The thread has more tasks than are promoted at a time; none may stay on the list of a slot that is free. */
 TEST(Unregistration, UnregistrationMovesAllTasksToTheLeaf)
 {
     std::vector<rcu_task> tasks(2 * PARKED_PROMOTE_MAX + 1);
@@ -86,7 +86,8 @@ TEST(Unregistration, UnregistrationMovesAllTasksToTheLeaf)
     });
 }
 
-/* The claim is released before the check whether the slot can be released, which no thread would repeat. */
+/* The thread releases its claim before it checks whether its slot can be released, since no other thread repeats the
+ * check. */
 TEST(Unregistration, UnregistrationInsideTheLastCallbackReleasesTheSlot)
 {
     reader_record *record = nullptr;
@@ -106,7 +107,7 @@ TEST(Unregistration, UnregistrationInsideTheLastCallbackReleasesTheSlot)
     EXPECT_EQ(reader_used(reader_leaf_of(record)) & reader_bit(record), 0u);
 }
 
-/* The exit hook may not run again, so a later section must not take a slot. */
+/* An exited thread must not take a slot again, since its exit hook may not run again. */
 TEST(Unregistration, ExitedThreadDoesNotRegisterAgain)
 {
     test::Worker reader;
@@ -138,7 +139,7 @@ TEST(Unregistration, SectionAfterUnregistrationIsClosedAtThreadExit)
     EXPECT_TRUE(errors.contains("exits inside a read-side critical section (nesting 1); the library ends it"));
 }
 
-/* There are more tasks than an unlock promotes: it wakes waiters, which promote the rest. */
+/* There are more tasks than an unlock promotes: the unlock wakes waiters, which promote the rest. */
 TEST(Unlock, UnlockLeavesManyTasksToAWaiter)
 {
     std::vector<rcu_task> tasks(2 * PARKED_PROMOTE_MAX + 1);
@@ -180,7 +181,8 @@ TEST(Unlock, UnlockLeavesManyTasksToAWaiter)
     stepper.end();
 }
 
-/* The key needs memory in each thread.  Only a call may allocate it; a first section, perhaps of a handler, may not. */
+/* The exit hook's key needs memory in each thread.  Only a registration may allocate it; a first section, perhaps of a
+ * handler, may not. */
 TEST(Registration, ExplicitRegistrationReservesMemoryOfTheExitHook)
 {
     std::vector<pthread_key_t> keys;
@@ -223,7 +225,7 @@ TEST(Registration, FailedRegistrationReleasesTheSlot)
     });
 }
 
-/* A quiescent-state thread is online after its registration, also a deadline thread, which wakes no other. */
+/* A quiescent-state thread is online after its registration, also if it is a deadline thread, which wakes no thread. */
 TEST(Registration, QuiescentStateDeadlineThreadIsOnline)
 {
     test::Worker reader;

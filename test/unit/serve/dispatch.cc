@@ -393,7 +393,7 @@ TEST(DeadlineDeathTest, UsedUpQuotaWakesNoDaemon)
     EXPECT_EXIT(use_up_the_quota(), testing::ExitedWithCode(0), "");
 }
 
-/* The poller of the previous grace period may have exited, so a new grace period has none until a thread takes over. */
+/* The previous poller may have exited, so a new grace period has no poller until a thread becomes one. */
 TEST_F(Dispatch, GracePeriodBeginsWithoutAPoller)
 {
     for (int kind = 0; kind < GP_KINDS; kind++) {
@@ -416,7 +416,8 @@ TEST(Barrier, BarrierRestoresTheCallersDeadline)
     }).join();
 }
 
-/* The queue of an exited thread was on the list of a daemon.  In the child it is on none, so its slot is free. */
+/* The queue of an exited thread was on the list of a daemon.  In the child the queue is on no list, so its slot is
+ * free. */
 TEST_F(Dispatch, ForksChildHasNoListedQueue)
 {
     reader_record *record = world_.craft(0);
@@ -432,7 +433,8 @@ TEST_F(Dispatch, ForksChildHasNoListedQueue)
     EXPECT_EQ(world_.craft(0), record);
 }
 
-/* A handler that interrupts a call of the library creates no thread, since the call may hold a lock that this needs. */
+/* A handler that interrupts a call of the library creates no thread, since the interrupted call may hold a lock that
+ * the creation needs. */
 TEST_F(Dispatch, NestedCallCreatesNoDriver)
 {
     keep();

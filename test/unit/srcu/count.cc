@@ -46,7 +46,7 @@ class Domain
     }
 };
 
-/* Make a grace period that must flip, since a section is open when it begins. */
+/* Run a grace period that must flip, since a section is open when it begins. */
 void flip(Domain &domain)
 {
     int inside = srcu_read_lock(domain.domain);

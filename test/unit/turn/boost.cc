@@ -66,7 +66,7 @@ TEST_F(Boost, RunningReaderIsNotBoosted)
         auto not_run_ns = [self] { return plat_clock_now() - plat_clock_of_thread(self); };
         int64_t before = not_run_ns();
         running = world_.craft(1);
-        bool last = false; /* the thread measures once more after the request to stop */
+        bool last = false; /* the thread measures once more after the test has told it to stop */
         for (int64_t now; !last; before = now) {
             last = stop;
             now = not_run_ns();
@@ -88,7 +88,7 @@ TEST_F(Boost, RunningReaderIsNotBoosted)
     EXPECT_EQ(boosted_ns, 0);
 }
 
-/* The same for a reader at its share, while the whole backlog is above the limit of the process. */
+/* A normal grace period does not boost a reader whose backlog is at its share of the process's limit. */
 TEST_F(Boost, NormalGracePeriodDoesNotBoostAReaderAtItsShare)
 {
     config_.qmax = 1000;
@@ -146,7 +146,7 @@ TEST_F(Boost, BoostLimitAppliesToOneGracePeriod)
     end(GP_NORMAL, {record});
 }
 
-/* A reader at its limit is not chosen, and another reader is. */
+/* The booster does not choose a reader at its limit, and chooses another reader instead. */
 TEST_F(Boost, AnotherReaderIsChosenIfTheFirstIsAtItsLimit)
 {
     reader_record *had = sleeper(), *other = sleeper();
@@ -158,7 +158,7 @@ TEST_F(Boost, AnotherReaderIsChosenIfTheFirstIsAtItsLimit)
     end(GP_NORMAL, {had, other});
 }
 
-/* After a slice that ran out, the booster pauses as long as a slice lasts, even if other boosts failed since. */
+/* After a used-up slice the booster pauses as long as a slice lasts, even if other boosts have failed since. */
 TEST_F(Boost, BoosterPausesAfterAUsedUpSlice)
 {
     constexpr uint64_t rounds = 20;
@@ -201,7 +201,7 @@ long note_sleep()
     return 0;
 }
 
-/* The boost fails immediately, so there is no slice after which the booster would pause. */
+/* The boost fails immediately, so no slice is used up after which the booster would pause. */
 TEST_F(Boost, BoosterDoesNotPauseIfNoSliceWasUsedUp)
 {
     if (TEST_EMULATED)
@@ -369,7 +369,7 @@ class BoostByCaller : public Boost
     }
 };
 
-/* A caller returns after one slice that ran out, and leaves further boosts to the worker. */
+/* A caller returns after one used-up slice, and leaves further boosts to the worker. */
 TEST_F(BoostByCaller, CallerStopsBoostingAfterAUsedUpSlice)
 {
     reader_record *one = sleeper(), *other = sleeper();

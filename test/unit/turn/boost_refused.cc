@@ -67,7 +67,7 @@ TEST_F(BoostRefused, NoReaderIsBoostedIfTheNudgersPriorityIsNotHigher)
     end(GP_NORMAL, {record});
 }
 
-/* The boost belongs to the other thread until that thread ends it. */
+/* A reader that another thread boosts is not boosted until that thread ends its boost. */
 TEST_F(BoostRefused, ReaderThatAnotherThreadBoostsIsNotBoostedAgain)
 {
     constexpr uint32_t other = 77;

@@ -46,7 +46,7 @@ class BoostWorld : public DriveWorld
         nudger_->thread.state = WORK_RUNNING;
         nudger_->priority = priority;
     }
-    /* The same at the booster's priority; a higher one counts as just refused. */
+    /* As start_still_nudger() at the booster's priority; a raise of the nudger counts as just refused. */
     void start_refused_nudger(test::Worker &still)
     {
         start_still_nudger(still, config_.kthread_prio);

@@ -214,7 +214,7 @@ TEST_F(Expedited, CallerServesRequestsOfOthers)
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_EXPEDITED));
 }
 
-/* The same beside a reader, so that the caller takes a step. */
+/* As the test above, with a registered reader, for which the caller must take a step. */
 TEST_F(Expedited, CallerThatWaitsForReadersServesRequestsOfOthers)
 {
     (void)world_.craft(0);
@@ -227,7 +227,7 @@ TEST_F(Expedited, CallerThatWaitsForReadersServesRequestsOfOthers)
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_EXPEDITED));
 }
 
-/* The worker, if it exists, is notified instead, whether or not the caller took a step. */
+/* If the worker exists, the caller notifies it of others' requests, whether or not readers exist. */
 TEST_F(Expedited, CallerNotifiesTheWorkerOfRequestsOfOthers)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
@@ -398,7 +398,7 @@ TEST_F(Expedited, CallerPassesRequestsOfOthersToTheWorker)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;
-    worker->thread_id = lock_thread_number(); /* runs, and does nothing */
+    worker->thread_id = lock_thread_number(); /* the worker counts as running, and does nothing */
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     gp_request(world_.gp(), GP_EXPEDITED, cookie + SEQ_STEP);
     turn_synchronize_expedited(&drive_->turn, cookie);
@@ -418,7 +418,7 @@ TEST_F(Expedited, CallerThatHandsOverRaisesTheWorker)
     test::Worker still, holder, caller;
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;
-    still.run([&] { worker->thread_id = lock_thread_number(); }); /* runs, and does nothing */
+    still.run([&] { worker->thread_id = lock_thread_number(); }); /* the worker counts as running, and does nothing */
     worker->priority = 2;
     uint64_t cookie = gp_snap(world_.gp(), GP_EXPEDITED);
     holder.run([&] { turn_gp_lock(expedited_); });

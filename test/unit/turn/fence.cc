@@ -34,7 +34,7 @@ TEST_F(Fence, ConfirmerDoesNotReleaseTheClaimOfAnotherThread)
     EXPECT_EQ(world_.registry()->fence_confirmer, 77u);
 }
 
-/* A thread that waits for time on a CPU cannot report that itself. */
+/* Another thread reports a long visit, since the visiting thread waits for time on a CPU. */
 TEST_F(Fence, LongVisitIsReportedByAnotherThread)
 {
     keep();

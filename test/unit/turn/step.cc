@@ -193,7 +193,7 @@ constexpr turn_options for_barrier = {
 TEST_F(Step, BarrierStopsAdvancingTheGracePeriodOnceItsCallbacksReturned)
 {
     begin_beside_a_reader();
-    while (drive_->turn.gp_state[GP_NORMAL].slept.count == 0) /* a tick may pass before its first step */
+    while (drive_->turn.gp_state[GP_NORMAL].slept.count == 0) /* a tick may pass before the barrier's first step */
         turn_if_needed(normal_, &for_barrier);
     EXPECT_TRUE(is_running());
     EXPECT_TRUE(plat_tid_is_nobody(drive_->turn.gp_state[GP_NORMAL].poller));
@@ -211,7 +211,7 @@ TEST_F(Step, LeavingPollerWakesASleeper)
 {
     begin_beside_a_reader();
     struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
-    while (gp_state.slept.count == 0) { /* a tick may pass before its first step */
+    while (gp_state.slept.count == 0) { /* a tick may pass before the barrier's first step */
         uint32_t event = gp_state.event;
         turn_if_needed(normal_, &for_barrier);
         EXPECT_EQ(gp_state.event, event + 1);

@@ -207,7 +207,7 @@ void expect_rests_that_grow(int64_t first_ns)
     EXPECT_EQ(rests_ns[rests_watched - 1], rests_ns[rests_watched - 2]) << "the pause has reached its maximum";
 }
 
-/* The pauses double until a maximum. */
+/* The pauses of a caller that leaves the steps to the driver double until a maximum. */
 TEST_F(Turn, PauseOfALowPriorityCallerIsBounded)
 {
     constexpr uint32_t weak = 33; /* the priorities at the last check */
@@ -237,7 +237,7 @@ TEST_F(Turn, PauseOfALowPriorityCallerIsBounded)
     (void)work_thread_release(&drive_->work.thread);
 }
 
-/* The same for a thread that finds another thread taking the step. */
+/* The pauses of a thread that finds another thread taking the step double until a maximum. */
 TEST_F(Turn, PauseOfAHelperIsBounded)
 {
     static const turn_options options = {};
@@ -472,7 +472,7 @@ TEST_F(Turn, LowPriorityCallerSleepsAgainAfterAStepOfAnotherThread)
     (void)work_thread_release(&drive_->work.thread);
 }
 
-/* Also, threads that wait for the expedited sequence number are woken. */
+/* An immediate grace period also wakes threads that wait for the expedited sequence number. */
 TEST_F(Turn, ImmediateGracePeriodIsCountedAndTraced)
 {
     const auto ended = [&] {
@@ -536,7 +536,7 @@ TEST_F(Turn, ThreadWithNeverSleepsDoesNotSleep)
     EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].slept.count, 0u);
 }
 
-/* GP_ACTION_UNLOCK_PI is not taken for the wake-up of a third kind of grace period. */
+/* GP_ACTION_UNLOCK_PI is not mistaken for the wake-up of a third kind of grace period. */
 TEST_F(Turn, EndOfABoostWakesNoWaiter)
 {
     test::Worker reader;

@@ -64,7 +64,8 @@ TEST_F(Barrier, WaitsForTheCallbacksOfEachServer)
     end_ordinary(adopted);
 }
 
-/* The thread's stack is too large for the memory.  A later poll creates the thread once that is possible. */
+/* The first poll cannot create the server's thread, whose stack is larger than the available memory.  A later poll
+ * creates it once that is possible. */
 TEST_F(Barrier, PolledCookieWithoutAThreadIsReported)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);

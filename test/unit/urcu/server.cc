@@ -76,7 +76,7 @@ TEST_F(Server, StoppedServerGetsNoThread)
     server->stop = 0;
 }
 
-/* Callers need not wake it.  qhimark is 1, so it does not wait for more callbacks. */
+/* Callers need not wake a server that runs callbacks.  qhimark is 1, so the server does not wait for more callbacks. */
 TEST_F(Server, ServerIsAwakeWhileItRunsCallbacks)
 {
     config_.qhimark = 1;
@@ -107,7 +107,7 @@ TEST_F(Server, CallbacksOfAFreedServerStayInTheStatistics)
     EXPECT_EQ(stats.callbacks_invoked, 1u);
 }
 
-/* A real-time server polls, so callers make no system call to wake it. */
+/* A real-time server polls its queue, so callers make no system call to wake the server. */
 TEST_F(Server, RealTimeServerIsNotWokenByCallers)
 {
     for (bool real_time : {true, false}) {

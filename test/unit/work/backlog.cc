@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How long a producer waits for a backlog that does not move. */
+/* Tests of how long a producer waits for a backlog that does not shrink. */
 #include <gtest/gtest.h>
 
 #include "../../support/internals.h"
@@ -33,7 +33,7 @@ TEST(Patience, WaitContinuesWhileCallbacksOfOtherQueuesReturn)
     EXPECT_GT(work_patience_left(&patience, 1, 2), 0);
 }
 
-/* The callbacks of the caller's own queue may wait for the caller. */
+/* A producer stops waiting if no callback of its own queue returns: those callbacks may wait for the producer. */
 TEST(Patience, WaitEndsIfNoCallbackOfTheOwnQueueReturns)
 {
     struct work_patience patience = since(WORK_PATIENCE_QUEUE_NS + 1, WORK_PATIENCE_NS / 2);

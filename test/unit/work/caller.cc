@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tests of the class of the calling thread, for which one system call serves several calls. */
+/* Tests of the scheduling class of the calling thread, which the library reads once for several calls. */
 #include "../../support/driving.h"
 
 namespace

@@ -26,7 +26,8 @@ sigjmp_buf lies_down;
 /* The body's last instruction and stack pointer; and the stack pointer at the entry of a called function, 0 = none. */
 uintptr_t last_at, last_stack, callee_stack;
 
-/* Is the next instruction one of the body itself?  Steps inside called functions would make the test slow. */
+/* Returns whether the next instruction belongs to the body itself.  Steps inside called functions would make the test
+ * slow. */
 bool is_in_the_body(const void *context)
 {
     constexpr uintptr_t shortest_call = 2, longest_call = 7;
@@ -48,7 +49,7 @@ bool is_in_the_body(const void *context)
     return true;
 }
 
-/* Work arrives and wakes the worker. */
+/* Trap handler: after a given number of the body's instructions, lets work arrive and wakes the worker. */
 void arrive_after_a_step(int, siginfo_t *, void *context)
 {
     if (!is_in_the_body(context) || !may_come())

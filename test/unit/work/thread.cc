@@ -151,7 +151,7 @@ TEST_F(Thread, MainThreadStartsNoWatcherOfTheEndWithoutLibraryThreads)
     EXPECT_EQ(drive_->work.main_ended, 1u);
 }
 
-/* Another thread is creating the watcher, so this one does not. */
+/* Another thread is already creating the watcher, so this thread does not. */
 TEST_F(Thread, WatcherOfTheEndIsCreatedOnce)
 {
     keep();

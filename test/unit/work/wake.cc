@@ -58,7 +58,7 @@ TEST_F(Wake, UrgentWorkStaysUrgentAfterOrdinaryWork)
     EXPECT_EQ(drive_->work.thread.event, 1u);
 }
 
-/* The driver polls at its next tick instead. */
+/* An online deadline thread does not wake the driver, which polls at its next tick instead. */
 TEST_F(Wake, OnlineDeadlineThreadWakesNoThread)
 {
     test::Worker thread;
@@ -80,7 +80,7 @@ TEST_F(Wake, OnlineDeadlineThreadWakesNoThread)
     });
 }
 
-/* Preemptible threads are never offline. */
+/* A preemptible deadline thread wakes no thread: such a thread is never offline. */
 TEST_F(Wake, PreemptibleDeadlineThreadWakesNoThread)
 {
     test::Worker thread;
@@ -94,7 +94,7 @@ TEST_F(Wake, PreemptibleDeadlineThreadWakesNoThread)
     });
 }
 
-/* The driver must tick while a deadline thread is online, since that does not wake it. */
+/* The driver must tick while a deadline thread is online, since a deadline thread does not wake the driver. */
 TEST_F(Wake, DeadlineThreadComingOnlineWakesADriverWithoutATick)
 {
     test::Worker thread;
