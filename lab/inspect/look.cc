@@ -83,16 +83,20 @@ class Asker
 // The words that are read for one slot of a leaf.
 struct Slot {
     uint32_t leaf, slot;
-    uint64_t record, callback, parked;
+    uint64_t record, callback, parked, turn;
     const uint64_t *self, *thread_id, *boosted, *slow_calls, *queued, *invoked, *free_queued, *free_done, *oldest,
         *waiting, *batch, *oldest_ready, *ready, *invoker, *function, *longest, *longest_function, *parked_count;
-    const uint64_t *word = nullptr, *state = nullptr, *entered = nullptr, *entered_ns = nullptr, *self_again = nullptr;
+    const uint64_t *word = nullptr, *state = nullptr, *entered = nullptr, *entered_ns = nullptr, *self_again = nullptr,
+                   *thread_id_again = nullptr;
+    // For ThreadStats.
+    const uint64_t *system_calls = nullptr, *lock_waits = nullptr, *slow_paths = nullptr, *callback_ns = nullptr,
+                   *batch_ns_max = nullptr, *boosts_of = nullptr, *boosts = nullptr;
 };
 
 struct Leaf {
-    uint64_t address, parked, callback;
+    uint64_t address, parked, callback, turn;
     const uint64_t *used, *registered, *registered_again, *deadline, *deadline_quiescent, *parked_part, *callback_part,
-        *boundary[kinds], *node[kinds], *by_owner, *slept, *woken;
+        *turn_part, *boundary[kinds], *node[kinds], *by_owner, *slept, *woken;
     const std::vector<uint64_t> *waits; // from the oldest callback of a batch to its first: histogram by length
 };
 
@@ -208,6 +212,7 @@ class Looker
             leaf.woken = &asker.word(leaf.address, "leaf.woken");
             leaf.parked_part = &asker.word(leaf.address, "leaf.parked");
             leaf.callback_part = &asker.word(leaf.address, "leaf.callback");
+            leaf.turn_part = &asker.word(leaf.address, "leaf.turn");
             for (unsigned kind = 0; kind < kinds; kind++)
                 leaf.node[kind] =
                     &asker.word(nodes != nullptr && node != 0 ? node + i * nodes->stride : 0, "node.word", kind);
@@ -217,6 +222,7 @@ class Looker
         for (Leaf &leaf : leaves_) {
             leaf.parked = *leaf.parked_part;
             leaf.callback = *leaf.callback_part;
+            leaf.turn = *leaf.turn_part;
         }
     }
 
@@ -230,6 +236,7 @@ class Looker
         slot.record = block_.at(leaf.address, "leaf.record", index);
         slot.callback = block_.at(leaf.callback, "callback.slot", index);
         slot.parked = block_.at(leaf.parked, "parked.slot", index);
+        slot.turn = block_.at(leaf.turn, "turn.slot", index);
         slot.self = &asker.word(slot.record, "record.self");
         slot.thread_id = &asker.word(slot.record, "record.thread_id");
         slot.boosted = &asker.word(slot.record, "record.boost");
@@ -275,13 +282,27 @@ class Looker
             slot.state = &second.word(*slot.self, "thread.state");
             slot.entered = &second.word(*slot.self, "thread.entered");
             slot.entered_ns = &second.word(*slot.self, "thread.entered_ns");
+            ask_for_stats(second, slot);
             slot.self_again = &second.word(slot.record, "record.self");
+            slot.thread_id_again = &second.word(slot.record, "record.thread_id");
         }
         for (Leaf &leaf : leaves_)
             leaf.registered_again = &second.word(leaf.address, "leaf.registered");
         second.run();
         for (const Slot &slot : slots_)
             add_thread(slot);
+    }
+
+    // The longest batch is read before the sum of all batches, which the thread writes first.
+    static void ask_for_stats(Asker &asker, Slot &slot)
+    {
+        slot.batch_ns_max = &asker.word(*slot.self, "thread.batch_ns_max");
+        slot.callback_ns = &asker.word(*slot.self, "thread.callback_ns");
+        slot.slow_paths = &asker.word(*slot.self, "thread.slow_paths");
+        slot.system_calls = &asker.word(*slot.self, "thread.system_calls");
+        slot.lock_waits = &asker.word(*slot.self, "thread.lock_waits");
+        slot.boosts_of = &asker.word(slot.turn, "turn_slot.boosts_of");
+        slot.boosts = &asker.word(slot.turn, "turn_slot.boosts");
     }
 
     void add_counters(const Leaf &leaf)
@@ -300,7 +321,9 @@ class Looker
         const uint64_t bit = uint64_t(1) << slot.slot;
         Thread thread;
         thread.id = static_cast<int>(*slot.thread_id);
-        thread.is_registered = slot.word != nullptr && *slot.self == *slot.self_again && (*leaf.registered_again & bit);
+        // A new thread may have the slot and the address of one that has ended, but not its id.
+        thread.is_registered = slot.word != nullptr && *slot.self == *slot.self_again &&
+                               *slot.thread_id == *slot.thread_id_again && (*leaf.registered_again & bit);
         thread.queued = *slot.queued + *slot.free_queued;
         thread.invoked = *slot.invoked + *slot.free_done;
         domain_.queued += thread.queued;
@@ -326,6 +349,13 @@ class Looker
                     thread.oldest_ns = static_cast<int64_t>(*age);
         if (thread.is_registered)
             add_word(thread, slot, bit);
+        if (thread.is_registered && block_.find("thread.system_calls") != nullptr)
+            thread.stats = {*slot.slow_paths,
+                            *slot.system_calls,
+                            *slot.callback_ns,
+                            *slot.batch_ns_max,
+                            *slot.boosts_of == *slot.thread_id ? *slot.boosts : 0,
+                            *slot.lock_waits};
         domain_.threads.push_back(thread);
     }
 

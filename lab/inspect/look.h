@@ -29,6 +29,11 @@ struct GracePeriods {
     std::vector<uint64_t> histogram;
 };
 
+// The counters that rtrcu_thread_stats() returns to the thread itself.
+struct ThreadStats {
+    uint64_t slow_paths = 0, system_calls = 0, callback_ns = 0, batch_ns_max = 0, boosts = 0, lock_waits = 0;
+};
+
 struct Thread {
     int id = 0; // the thread's id in the PID namespace of its process
     std::string name;
@@ -47,6 +52,7 @@ struct Thread {
     uint64_t function = 0; // the callback that runs now; 0: none
     uint64_t longest_ns = 0, longest_function = 0;
     uint32_t parked = 0;
+    std::optional<ThreadStats> stats; // empty: the thread has ended, or its library does not show them
 
     bool is_inside() const
     {

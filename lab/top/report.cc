@@ -118,6 +118,10 @@ struct ThreadRow : Fields {
     Flag ready{*this, "ready"};
     Number oldest_ms{*this, "oldest_callback_ms"};
     Whole tasks{*this, "tasks_parked"};
+    // As in struct rtrcu_thread_stats; null if the thread has ended or has no such counters.
+    Whole slow_paths{*this, "slow_paths"}, system_calls{*this, "system_calls"};
+    Whole callback_ns{*this, "callback_ns"}, batch_ns_max{*this, "batch_ns_max"};
+    Whole boosts{*this, "boosts"}, lock_waits{*this, "lock_waits"};
 };
 
 struct TaskRow : Fields {
@@ -222,6 +226,14 @@ ThreadRow row_of(const View &view, const Thread &thread)
     row.ready = thread.has_ready;
     row.oldest_ms = thread.oldest_ns != 0 ? static_cast<double>(view.now.at_ns - thread.oldest_ns) / 1e6 : 0;
     row.tasks = thread.parked;
+    if (thread.stats) {
+        row.slow_paths = thread.stats->slow_paths;
+        row.system_calls = thread.stats->system_calls;
+        row.callback_ns = thread.stats->callback_ns;
+        row.batch_ns_max = thread.stats->batch_ns_max;
+        row.boosts = thread.stats->boosts;
+        row.lock_waits = thread.stats->lock_waits;
+    }
     return row;
 }
 

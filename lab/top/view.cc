@@ -299,6 +299,26 @@ std::vector<Thread> by_weight(std::vector<Thread> threads)
     return threads;
 }
 
+// The counters of rtrcu_thread_stats(), by thread; nothing if no thread has them.
+std::vector<std::string> stats_lines(const std::vector<Thread> &threads)
+{
+    std::vector<std::string> lines;
+    for (const Thread &thread : threads)
+        if (thread.stats)
+            lines.push_back(fmt::format("{:>8} {} {:>9} {:>9} {} {} {:>6} {:>9}", thread.id,
+                                        fitted(thread.name, 15, true), count_text(thread.stats->slow_paths),
+                                        count_text(thread.stats->system_calls),
+                                        fitted(duration(static_cast<double>(thread.stats->callback_ns)), 9, false),
+                                        fitted(duration(static_cast<double>(thread.stats->batch_ns_max)), 8, false),
+                                        count_text(thread.stats->boosts), count_text(thread.stats->lock_waits)));
+    if (lines.empty())
+        return lines;
+    lines.insert(lines.begin(), {"", "taken from each thread since it began:",
+                                 fmt::format("{:>8} {:<15} {:>9} {:>9} {:>9} {:>8} {:>6} {:>9}", "THREAD", "NAME",
+                                             "SLOW", "SYSCALLS", "CALLBACKS", "LONGEST", "BOOSTS", "LOCKWAITS")});
+    return lines;
+}
+
 } // namespace
 
 std::vector<std::string> depth_lines(const View &view, std::size_t width)
@@ -337,7 +357,8 @@ std::vector<std::string> depth_lines(const View &view, std::size_t width)
     lines.emplace_back();
     lines.push_back(
         fmt::format("{:>8} {:<15} {:>9} {:>5} {:>8} {}", "THREAD", "NAME", "QUEUED", "READY", "OLDEST", "STATE"));
-    for (const Thread &thread : by_weight(now.threads))
+    const std::vector<Thread> threads = by_weight(now.threads);
+    for (const Thread &thread : threads)
         lines.push_back(thread_line(view, thread));
     for (const Task &task : now.tasks)
         lines.push_back(fmt::format("{:>8} {} parked inside a section{}", "task",
@@ -345,6 +366,8 @@ std::vector<std::string> depth_lines(const View &view, std::size_t width)
                                     task.is_waited_for[normal]      ? ", holdout"
                                     : task.is_waited_for[expedited] ? ", expedited holdout"
                                                                     : ""));
+    for (const std::string &line : stats_lines(threads))
+        lines.push_back(line);
     for (std::string &line : lines)
         line = cut(line, width);
     return lines;

@@ -36,6 +36,12 @@ static const struct inspect_field fields[] = {
     INSPECT_FIELD("domain.drive", struct domain, drive),
     INSPECT_FIELD("domain.adopt", struct domain, urcu),
     SRCU_INSPECT(struct domain, srcu),
+    /* The counters of rtrcu_thread_stats(). */
+    INSPECT_FIELD("thread.system_calls", struct rtrcu_thread, system_calls),
+    INSPECT_FIELD("thread.lock_waits", struct rtrcu_thread, lock_waits),
+    INSPECT_FIELD("thread.slow_paths", struct rtrcu_thread, slow_paths),
+    INSPECT_FIELD("thread.callback_ns", struct rtrcu_thread, callback_ns),
+    INSPECT_FIELD("thread.batch_ns_max", struct rtrcu_thread, batch_ns_max),
 };
 
 static const struct inspect_table domain_inspect_table = INSPECT_TABLE(fields);

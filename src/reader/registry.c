@@ -244,6 +244,7 @@ static const struct inspect_field fields[] = {
     INSPECT_FIELD("leaf.woken", struct reader_leaf, scanned.woken),
     INSPECT_FIELD("leaf.parked", struct reader_leaf, of[READER_PARKED]),
     INSPECT_FIELD("leaf.callback", struct reader_leaf, of[READER_CALLBACK]),
+    INSPECT_FIELD("leaf.turn", struct reader_leaf, of[READER_TURN]),
     INSPECT_ARRAY("leaf.record", struct reader_leaf, record),
     INSPECT_FIELD("record.self", struct reader_record, self),
     INSPECT_FIELD("record.thread_id", struct reader_record, thread_id),

@@ -104,7 +104,10 @@ struct turn {
         INSPECT_FIELD("drive.boost_ns_max", type, at.boost_ns_max),                                                    \
         INSPECT_FIELD("drive.boost_refused", type, at.boost_refused),                                                  \
         INSPECT_FIELD("drive.boost_given_up", type, at.boost_given_up),                                                \
-        INSPECT_FIELD("drive.fence_refused", type, at.fence_refused)
+        INSPECT_FIELD("drive.fence_refused", type, at.fence_refused),                                                  \
+        INSPECT_ARRAY("turn.slot", struct turn_leaf, slot),                                                            \
+        INSPECT_FIELD("turn_slot.boosts_of", struct turn_slot, boosts_of),                                             \
+        INSPECT_FIELD("turn_slot.boosts", struct turn_slot, boosts)
 
 /* ---- initialisation, fork, counters: init.c ---- */
 

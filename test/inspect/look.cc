@@ -112,6 +112,39 @@ TEST_P(Inspect, CountsGracePeriodsByDuration)
     EXPECT_GE(domain.gp[normal].sum_ns, static_cast<uint64_t>(domain.gp[normal].longest_ns));
 }
 
+TEST_P(Inspect, ShowsStatisticsOfAThreadAsTheThreadReadsThem)
+{
+    Subject subject({GetParam()});
+    const Domain domain = look_when_it_waits(subject);
+    const Thread *reader = thread_of(domain, subject.threads["a-reader"]);
+    ASSERT_NE(reader, nullptr) << "the updater does not wait";
+    ASSERT_TRUE(reader->stats);
+    EXPECT_GT(subject.facts["thread_slow_paths"], 0u) << "the section registered the thread";
+    EXPECT_EQ(reader->stats->slow_paths, subject.facts["thread_slow_paths"]);
+    EXPECT_EQ(reader->stats->system_calls, subject.facts["thread_system_calls"]);
+    EXPECT_EQ(reader->stats->lock_waits, subject.facts["thread_lock_waits"]);
+    EXPECT_EQ(reader->stats->callback_ns, 0u) << "it queued no callbacks";
+    EXPECT_EQ(subject.end(), 0);
+}
+
+TEST_P(Inspect, ShowsTimeInCallbacksOfTheirOwner)
+{
+    uint64_t callback_ns = 0;
+    for (int i = 0; i < 10 && callback_ns == 0; i++) { /* a daemon may take the callback first */
+        Subject subject({"/usr/bin/env", "RTRCU_POLICY=inline", GetParam()});
+        const std::vector<Domain> domains = look_into(subject.pid);
+        ASSERT_EQ(domains.size(), 1u);
+        const Thread *main = thread_of(domains[0], subject.pid);
+        ASSERT_NE(main, nullptr);
+        ASSERT_TRUE(main->stats);
+        EXPECT_EQ(main->stats->callback_ns, subject.facts["main_callback_ns"]);
+        EXPECT_EQ(main->stats->batch_ns_max, subject.facts["main_batch_ns_max"]);
+        callback_ns = main->stats->callback_ns;
+        EXPECT_EQ(subject.end(), 0);
+    }
+    EXPECT_GE(callback_ns, 30'000'000u) << "the callback sleeps for 30 ms";
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, Inspect, testing::Values(SUBJECTS));
 
 /* In code built with RTRCU_DEBUG, an inspection shows how long each reader has been inside. */

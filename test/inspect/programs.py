@@ -66,6 +66,8 @@ def check_json(rtrcu, subject):
     domain = rows[0]
     expect(threads["a-reader"]["thread"] == subject.threads["a-reader"], "the reader's number", rows)
     expect(threads["a-reader"]["nesting"] == 2 and threads["a-reader"]["waited_for"], "the reader", rows)
+    taken = [threads["a-reader"][key] for key in ("slow_paths", "system_calls", "lock_waits", "callback_ns")]
+    expect(taken == [*subject.taken, 0], "what the library took from the reader", (taken, subject.taken))
     expect(threads["a-loop"]["online"], "the loop is online", rows)
     expect(threads["an-updater"]["callbacks_pending"] == 7, "the updater's callbacks", rows)
     expect(set(tasks) == {"first-task", "second-task"} and tasks["first-task"]["waited_for"], "the tasks", rows)
@@ -274,6 +276,11 @@ def check_screen(root, rtrcu, subject, busy, path):
         below = next(i for i, line in enumerate(lines) if line.split()[0] == str(subject.pid))
         screen.keys(*["j"] * below, "Enter")
         screen.shows(rf"^{subject.pid} .* domain native", r"a-reader.*inside, nesting 2", r"task first-task parked")
+        reader, (slow_paths, system_calls, _) = subject.threads["a-reader"], subject.taken
+        screen.shows(
+            r"^ *THREAD NAME +SLOW +SYSCALLS +CALLBACKS +LONGEST +BOOSTS +LOCKWAITS",
+            rf"^ *{reader} a-reader +{slow_paths} +{system_calls} +- ",
+        )
         deep = screen.shows(r"^sections  2 inside, 2 holdouts.* not measured", r"\bbudget_stops +\d+ ")
         for name, count in names_of_counters(root).items():
             expect(count > 1 or name in deep or name.startswith("section_"), f"{name} is on the screen", deep)

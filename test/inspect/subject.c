@@ -18,6 +18,7 @@
 static pthread_barrier_t began, end, known;
 static struct rcu_head heads[CALLBACKS];
 static uint32_t ended; /* atomic */
+static uint32_t slept; /* atomic: slow() has slept */
 
 static void name_self(const char *name)
 {
@@ -35,6 +36,17 @@ static void slow(struct rcu_head *head)
 {
     (void)head;
     usleep(30000);
+    rtrcu_store_release(&slept, 1);
+}
+
+/* Print what the library has taken from the calling thread. */
+static void say_thread_stats(void)
+{
+    struct rtrcu_thread_stats stats = {.size = sizeof(stats)};
+    rtrcu_thread_stats(&stats);
+    printf("thread_slow_paths %llu\n", (unsigned long long)stats.slow_paths);
+    printf("thread_system_calls %llu\n", (unsigned long long)stats.system_calls);
+    printf("thread_lock_waits %llu\n", (unsigned long long)stats.lock_waits);
 }
 
 static void *read_for_long(void *unused)
@@ -42,6 +54,7 @@ static void *read_for_long(void *unused)
     name_self("a-reader");
     rcu_read_lock();
     rcu_read_lock();
+    say_thread_stats(); /* the thread makes no further call of the library until the end */
     pthread_barrier_wait(&began);
     pthread_barrier_wait(&end);
     rcu_read_unlock();
@@ -169,12 +182,21 @@ static void update_often(int count)
 static void prepare(void)
 {
     static struct rcu_head head;
+    if (getenv("RTRCU_POLICY")) /* inline: a deadline thread runs its own callbacks */
+        rtrcu_register_thread(RTRCU_DEADLINE);
     for (int i = 0; i < 5; i++)
         synchronize_rcu();
     for (int i = 0; i < 3; i++)
         synchronize_rcu_expedited();
     call_rcu(&head, slow);
+    if (getenv("RTRCU_POLICY"))
+        while (!rtrcu_load_acquire(&slept)) /* ends when this thread or a daemon has run the callback */
+            rcu_process_callbacks(-1);
     rcu_barrier();
+    struct rtrcu_thread_stats stats = {.size = sizeof(stats)};
+    rtrcu_thread_stats(&stats);
+    printf("main_callback_ns %llu\nmain_batch_ns_max %llu\n", (unsigned long long)stats.callback_ns,
+           (unsigned long long)stats.batch_ns_max);
 }
 
 /* Print all counters, which are 64 bits wide, in their order. */

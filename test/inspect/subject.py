@@ -6,7 +6,8 @@ import subprocess
 
 
 class Subject:
-    """The program, up to the point where its updater waits; @threads: the ids by name."""
+    """The program, up to the point where its updater waits; @threads: the ids by name; @taken: what the library
+    took from the reader, its slow paths, system calls and waits for locks."""
 
     def __init__(self, path, *arguments, environment=None, before=()):
         command = [*before, path, *arguments]
@@ -14,10 +15,13 @@ class Subject:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | (environment or {})
         )
         self.pid, self.threads = self.process.pid, {}
+        self.taken = []
         for line in self.process.stdout:
             words = line.split()
             if words[0] == "thread":
                 self.threads[words[1]] = int(words[2])
+            if words[0].startswith("thread_"):
+                self.taken.append(int(words[1]))
             if words[0] == "ready":
                 break
 
