@@ -79,7 +79,8 @@ TEST(InspectVersions, TruncatedBlockIsRefused)
               std::string::npos);
     block = {};
     block.field_bytes = 16;
-    EXPECT_NE(refusal_of(block).find("a table with entries of 16 bytes where 48"), std::string::npos);
+    EXPECT_NE(refusal_of(block).find("a table with entries of 16 bytes, fewer than the minimum of 48"),
+              std::string::npos);
 }
 
 /* The loader may not have initialised the block yet, so it is ignored without a report. */
