@@ -76,7 +76,7 @@ class Cell : public testing::Test
     }
 };
 
-// As a member, T may be incomplete.
+// A class may have a cell of an incomplete type.
 struct Unknown;
 struct Holder {
     rtrcu::cell<Unknown> cell;
@@ -305,7 +305,7 @@ TEST_F(Cell, ExchangedValueMovesAndIsDestroyedOnce)
     EXPECT_EQ(second.release()->number, 5) << "release() moves out a value that the cell has made";
 }
 
-// The grace period moves with the value, and wait() waits for it.
+// The value that exchange() returns can be moved, and wait() of its new owner waits for the value's readers.
 TEST_F(Cell, ExchangedValueProtectsItsReaders)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
@@ -422,7 +422,7 @@ TEST_F(Cell, NestedCellIsDestroyedWithItsValue)
 
 // Operator new of this program, which can refuse memory.
 bool memory_is_gone;
-std::atomic<long> blocks; // allocated and not freed
+std::atomic<long> blocks; // blocks that are allocated and not freed
 
 } // namespace
 

@@ -90,7 +90,7 @@ TEST(Functions, Paragraph1ReturnsOneDomain)
     EXPECT_EQ(others, before_main);
 }
 
-// 2 and 3: rcu_synchronize() blocks until regions that were open have closed, and sees their writes.
+// 2 and 3: rcu_synchronize() blocks until regions that were open have closed; its caller then sees their writes.
 TEST(Functions, Paragraph2And3SynchronizeWaitsForRegions)
 {
     int written = 0;
@@ -112,8 +112,8 @@ TEST(Functions, Paragraph2And3SynchronizeWaitsForRegions)
     std::rcu_synchronize(std::rcu_default_domain());
 }
 
-// 4 and 5: rcu_barrier() blocks until everything scheduled before has been evaluated, by any thread, and sees the
-// writes of the evaluations.
+// 4 and 5: rcu_barrier() blocks until everything scheduled before has been evaluated, by any thread; its caller then
+// sees the writes of the evaluations.
 TEST(Functions, Paragraph4And5BarrierWaitsForEvaluations)
 {
     constexpr int count = 500;
@@ -251,7 +251,7 @@ TEST(Functions, CInterfaceUsesTheSameDomain)
     Region region;
     (new Counted(deleted))->retire();
     region.leave();
-    rcu_barrier(); // either function works for both
+    rcu_barrier(); // the C and the C++ function each wait for objects retired by either interface
     EXPECT_EQ(deleted, 1);
     rcu_barrier(rcu_default_domain());
     rcu_synchronize();

@@ -313,7 +313,7 @@ TEST(Pointers, RcuDereferenceAcceptsAtomicAndPlainPointers)
     EXPECT_EQ(holder.place.load()->port, 3);
 }
 
-// A thread reads a pointer as std::atomic that another publishes with a macro, and the other way round.
+// A thread reads as std::atomic a pointer that another thread publishes with a macro, and the reverse.
 TEST(Pointers, RcuAssignPointerPublishesForAnAtomicLoad)
 {
     std::atomic<Route *> place{nullptr}, answer{nullptr};

@@ -299,7 +299,7 @@ TEST(Base, Paragraph9DeleterMayOutliveItsObject)
     EXPECT_EQ(returned, 1);
 }
 
-// 9: the same for a deleter that owns its pool, which ends with the last deleter.
+// 9: a deleter may own the pool of its object; the last deleter ends the pool.
 struct Pool {
     std::vector<std::string> events;
 };
@@ -342,7 +342,7 @@ TEST(Base, Paragraph9RetireInsideARegionIsDeferred)
                 [&](Locking *object) {
                     std::scoped_lock taken(held);
                     ++deleted;
-                    delete object; // and this function's captures with it
+                    delete object; // also destroys this function's captures
                 },
                 std::rcu_default_domain());
         EXPECT_EQ(deleted, 0);

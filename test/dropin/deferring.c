@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The bound of defer_rcu(): a thread whose ring is full waits for a grace period, and runs the functions it has
+/* Test of the limit of defer_rcu(): a thread whose ring is full waits for a grace period, and runs the functions it has
  * deferred. */
 #include <pthread.h>
 #include <sched.h>
@@ -47,7 +47,7 @@ static void join(pthread_t thread)
 
 static void run(void *p)
 {
-    EXPECT((uintptr_t)p == rtrcu_load_relaxed(&ran)); /* they run in order */
+    EXPECT((uintptr_t)p == rtrcu_load_relaxed(&ran)); /* deferred functions run in order */
     rtrcu_store_relaxed(&ran, ran + 1);
 }
 
@@ -57,7 +57,7 @@ static void run_elsewhere(void *p)
     rtrcu_fetch_add(&ran_elsewhere, 1);
 }
 
-/* At most as many functions wait as a ring holds, and the one that runs. */
+/* Defer @count functions, and expect that at most a full ring and the running function are left to run. */
 static void defer_many(unsigned long count)
 {
     for (unsigned long i = 0; i < count; i++) {
@@ -290,7 +290,7 @@ static void test_fork(void)
         if (child == 0) {
             alarm(60);
             rcu_defer_barrier();
-            EXPECT(ran == deferred || ran + 1 == deferred); /* one may have been running */
+            EXPECT(ran == deferred || ran + 1 == deferred); /* one function may have been running at the fork */
             ran = deferred = 0;
             defer_many(MANY);
             rcu_defer_barrier_thread();
@@ -307,7 +307,7 @@ static void test_fork(void)
     }
     rtrcu_store_relaxed(&held, 1);
     join(thread);
-    defer_rcu(fork_here, (void *)deferred); /* by whichever thread runs it */
+    defer_rcu(fork_here, (void *)deferred); /* forks in whichever thread runs the function */
     deferred++;
     defer_many(MANY);
     rcu_defer_barrier();

@@ -52,7 +52,7 @@ static void let_it_go_round(unsigned int count)
         rcu_barrier();
 }
 
-/* A callback that queues itself again does not keep the handle from being freed: it continues at the default one. */
+/* A callback that queues itself again does not prevent the end of its handle: it continues on the default handle. */
 static void test_handle(void)
 {
     struct call_rcu_data *own = create_call_rcu_data(0, -1);

@@ -196,8 +196,8 @@ static void test_callbacks(void)
     EXPECT(waitpid(child_of_callback, &status, 0) == child_of_callback && status == 0);
 }
 
-/* The same for a process that a destructor of such a thread starts while its server is being freed; callbacks run there
- * too. */
+/* A process that a destructor of a server's thread starts while the server is being freed has the same signal mask, and
+ * runs its callbacks. */
 static pthread_key_t at_its_end;
 
 static void fork_at_its_end(void *unused)

@@ -40,7 +40,8 @@ int main(void)
     }
     rtrcu_store_relaxed(&done, 1);
 #if QUIESCES
-    rcu_thread_offline(); /* until the end: destroying waits for resizes, which wait for grace periods */
+    /* until the end: the destruction of the table waits for resizes, which wait for grace periods */
+    rcu_thread_offline();
 #endif
     pthread_join(thread, NULL);
     rcu_barrier();

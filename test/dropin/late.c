@@ -56,7 +56,7 @@ static void read_some(void)
 /* Wait until one report contains both texts, and its last line is complete. */
 static void await(const char *call, const char *detail)
 {
-    for (;;) { /* the alarm ends it */
+    for (;;) { /* ended by the alarm, if no report is printed */
         const char *at = strstr(said, call);
         at = at ? strstr(at, detail) : NULL;
         if (at && strchr(at, '\n'))

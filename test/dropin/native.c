@@ -99,7 +99,7 @@ static void resume_in_child(void *p)
     resumed += 100;
 }
 
-/* Inside a section the hooks pause no table, so none may be resumed either, not even in a child's child. */
+/* Returns whether hooks of tables run for a fork inside a section, in the parent or in the child; they must not. */
 static bool hooks_run_inside(void)
 {
     rested = resumed = 0;
@@ -124,9 +124,7 @@ static void fork_and_expect(int rests, int resumes)
     rested = resumed = 0;
 }
 
-/*
- * A thread that forks where a grace period would wait for it does not wait for threads that may be in a grace period.
- */
+/* A fork inside a section does not pause tables, whose threads may be waiting for a grace period. */
 static void test_hooks(void)
 {
     struct rtrcu_fork_hooks hooks = {rest, resume, resume_in_child, &rested};
@@ -260,7 +258,8 @@ static void test_names(void)
     static int a, b, ran;
     static int *place = &a;
     rcu_init();
-    int *found = rcu_cmpxchg_pointer(&place, NULL, &b); /* the inlined version of liburcu 0.15 is a statement */
+    /* liburcu 0.15 inlines this as a statement, not as an expression */
+    int *found = rcu_cmpxchg_pointer(&place, NULL, &b);
     EXPECT(found == &a && place == &a);
     found = rcu_cmpxchg_pointer(&place, &a, &b);
     EXPECT(found == &a && place == &b);

@@ -34,7 +34,7 @@ static struct object *fresh(void)
     return object;
 }
 
-/* Freed when enough others have been destroyed after it, so that a reader that is too late finds it marked dead. */
+/* Marks @object dead, and frees it only after 256 further objects, so that a late reader finds the mark. */
 static void destroy(struct object *object)
 {
     static struct object *dead[256];

@@ -76,7 +76,7 @@ static void count_late(struct rcu_head *head)
     late++;
 }
 
-/* The remaining callbacks of a handle are passed to the default one. */
+/* The remaining callbacks of a freed handle are passed to the default handle. */
 static void test_handed_over(void)
 {
     struct call_rcu_data *own = create_call_rcu_data(URCU_CALL_RCU_RT, 0);
@@ -127,7 +127,7 @@ static pthread_t default_runner;
 static void *make_and_free(void *unused)
 {
     (void)unused;
-    /* until threads queue to them */
+    /* until threads have queued to the servers of CPUs */
     for (unsigned int i = 0; i < ROUNDS || rtrcu_load_relaxed(&ran_by_cpus) == 0; i++) {
         EXPECT(create_all_cpu_call_rcu_data(0) == 0);
         free_all_cpu_call_rcu_data();
@@ -187,7 +187,7 @@ static void *defer_elsewhere(void *unregisters)
     EXPECT(rcu_defer_register_thread() == 0);
     for (uintptr_t i = 0; i < COUNT; i++)
         defer_rcu(run_elsewhere, (void *)i);
-    if (unregisters) { /* which has run them */
+    if (unregisters) { /* unregistering has run the thread's deferred functions */
         rcu_defer_unregister_thread();
         EXPECT(rtrcu_load_relaxed(&deferred_elsewhere) == COUNT);
     }
@@ -207,11 +207,11 @@ static void test_defer_elsewhere(void *unregisters)
 #if QUIESCES
     rcu_thread_online();
 #endif
-    rcu_defer_barrier(); /* of all threads */
+    rcu_defer_barrier(); /* runs the deferred functions of all threads */
     EXPECT(deferred_elsewhere == COUNT);
 }
 
-/* In the order of each thread. */
+/* Deferred functions of one thread run in the order in which the thread deferred them. */
 static void test_defer(void)
 {
     EXPECT(rcu_defer_register_thread() == 0);
@@ -248,7 +248,7 @@ static void test_counters(void)
         EXPECT(stats.gp_completed > before.gp_completed && stats.threads_registered >= 1);
         EXPECT(stats.callbacks_queued >= before.callbacks_queued + COUNT);
         EXPECT(stats.callbacks_backlog == stats.callbacks_queued - stats.callbacks_invoked);
-        EXPECT(stats.callbacks_backlog <= 1); /* a server counts after the callback */
+        EXPECT(stats.callbacks_backlog <= 1); /* a server counts a callback after it has returned */
         stats.size = 7;
         EXPECT(stats_of(flavours[i], &stats) == -EINVAL);
     }
@@ -323,7 +323,7 @@ static void test_backlog(unsigned long qmax)
     rcu_thread_online();
 #endif
     rcu_read_lock();
-    alarm(10); /* otherwise it would wait 100 ms each time, for nothing */
+    alarm(10); /* ends the test if each call wrongly waits 100 ms */
     flood(10 * qmax, 50000 + 10 * qmax);
     alarm(0);
     EXPECT(queued - rtrcu_load_relaxed(&ran) > 8 * qmax);

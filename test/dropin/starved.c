@@ -12,7 +12,7 @@
 
 #include "dropin.h"
 
-/* More than fit without another piece of memory. */
+/* More readers than fit into the first chunk of memory. */
 #define READERS 40
 #define DEFERRED 20000
 

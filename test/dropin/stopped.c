@@ -43,8 +43,8 @@ static long sleeps_of(pid_t process)
     return sleeps;
 }
 
-/* Another process stops that thread alone, and continues it when the waiter has polled often enough, however long that
- * takes on a busy machine. */
+/* Body of another process: stops the reader's thread alone, and continues it when the waiter has polled often enough,
+ * however long that takes on a busy machine. */
 static void hold(int ready, int go)
 {
     char byte;
@@ -58,7 +58,7 @@ static void hold(int ready, int go)
     nanosleep(&held, NULL);
     for (int naps = 0; naps < 2000 && sleeps_of(waiter) < before + looks; naps++)
         nanosleep(&nap, NULL);
-    _exit(0); /* continues it */
+    _exit(0); /* the end of the tracing process continues the stopped thread */
 }
 
 static long now_ms(void)

@@ -16,7 +16,7 @@ bool same(const struct rtrcu_config &a, const struct rtrcu_config &b)
     return std::memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-// A number up to its last character, or a word.
+// Returns whether @value is a number up to its last character, or a word.
 bool is_value(const std::string &value)
 {
     const char *text = value.c_str(), *digits = text + std::strspn(text, " \t\n\v\f\r+-");

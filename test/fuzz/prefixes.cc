@@ -34,7 +34,7 @@ bool holds(const Prefix &prefix, uint32_t address)
     return address >= prefix.address && address < prefix.address + size_of(prefix);
 }
 
-// The form of a line, checked without the parser: digits, comma, digits, comma, two characters.
+// Reads a line of the form digits, comma, digits, comma, two characters, without the parser under test.
 bool read_range(const std::string &line, Range &range)
 {
     constexpr const char *digits = "0123456789";

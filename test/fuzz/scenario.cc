@@ -50,7 +50,7 @@ constexpr struct {
     {"pause_us", &Scenario::pause_us},
 };
 
-// The scenario as a document that names every key.
+// Returns @scenario as a document that names every key.
 Json shown(const Scenario &scenario)
 {
     static constexpr const char *sections[] = {"short", "mixed", "long"};

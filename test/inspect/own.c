@@ -28,7 +28,7 @@ int main(void)
     char byte;
 
     call_srcu(&busy_domain, &heads[3], nothing);
-    srcu_barrier(&busy_domain); /* two have returned */
+    srcu_barrier(&busy_domain); /* two callbacks have returned: the one queued above, and the barrier's own */
     int first = srcu_down_read(&busy_domain), second = srcu_down_read(&busy_domain);
     pthread_create(&updater, NULL, update, NULL);
     for (int i = 0; i < 3; i++)

@@ -155,7 +155,7 @@ static void park_once(void)
     rcu_task_exit(&task);
 }
 
-/* Make @count of each event that has a probe, and a flood at the end. */
+/* Cause each event that has a trace point @count times, and a flood at the end. */
 static void update_often(int count)
 {
     static struct rcu_head flood[1000];

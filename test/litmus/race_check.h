@@ -9,7 +9,7 @@ struct Program {
     const char *what;
     bool *broken;
     void (*threads[2])();
-    void (*prepare)(); // or null
+    void (*prepare)(); // null: nothing to prepare
 };
 
 extern const Program kUpdate, kFence, kBehind, kSetup;

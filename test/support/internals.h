@@ -42,7 +42,7 @@ inline void publish(reader_registry *registry, reader_record *record, rtrcu_thre
         rtrcu_word_disarm(self);
 }
 
-/* Withdraw @record, as at its thread's exit, and release its slot for the rooms that have nothing of it. */
+/* Withdraw @record, as at its thread's exit, and release its slot for the rooms that keep no data of the thread. */
 inline void withdraw(reader_registry *registry, reader_record *record)
 {
     reader_lock(record->leaf);
