@@ -13,49 +13,49 @@
     X(QuiescentNested) \
     X(QuiescentUnfenced) \
     X(QuiescentOffline) \
-    X(GivesUp) \
-    X(Waits) \
+    X(QuiescentLeaves) \
+    X(QuiescentWaits) \
     X(Deadline) \
     X(Register) \
-    X(Sleep) \
-    X(SleepArmed) \
-    X(SleepQuiescent) \
-    X(SleepWake) \
-    X(SleepOnline) \
-    X(SleepOnlineWake) \
-    X(SleepAsked) \
-    X(SleepKinds) \
-    X(SleepTask) \
-    X(SleepParked) \
-    X(SleepRelist) \
-    X(SleepListed) \
-    X(SleepHandler) \
-    X(SleepExit) \
-    X(SleepDeadline) \
-    X(SleepRefused) \
+    X(Idle) \
+    X(IdleArmed) \
+    X(IdleQuiescent) \
+    X(IdleRead) \
+    X(IdleOnline) \
+    X(IdleOnlineWake) \
+    X(IdleFlagged) \
+    X(IdleKinds) \
+    X(IdleTask) \
+    X(IdleParked) \
+    X(IdleRelist) \
+    X(IdleListed) \
+    X(IdleHandler) \
+    X(IdleExit) \
+    X(IdleDeadline) \
+    X(IdleRefused) \
     X(RegisterTwo) \
     X(AloneCookie) \
     X(RegisterHandler) \
     X(Exit) \
     X(Reuse) \
-    X(Return) \
+    X(RegisterAgain) \
     X(Tree) \
     X(TreeLate) \
     X(Anonymous) \
     X(AnonymousHandler) \
-    X(Followers) \
-    X(Turns) \
-    X(Stays) \
-    X(Share) \
-    X(Crowd) \
-    X(Weak) \
+    X(AnonymousSuccessive) \
+    X(AnonymousPhases) \
+    X(AnonymousStays) \
+    X(GpLock) \
+    X(ThreeWaiters) \
+    X(LowPriority) \
     X(Cookie) \
     X(Reached) \
     X(Poll) \
     X(Expedited) \
     X(ExpeditedTwo) \
-    X(ExpeditedTold) \
-    X(ExpeditedAsk) \
+    X(ExpeditedNotified) \
+    X(ExpeditedRequest) \
     X(ExpeditedAlone) \
     X(BothKinds) \
     X(Boost) \
@@ -69,8 +69,8 @@
     X(RefusedKinds) \
     X(Call) \
     X(CallTwo) \
-    X(CallKept) \
-    X(CallKeptLeaves) \
+    X(CallStopped) \
+    X(CallStoppedLeaves) \
     X(CallSignal) \
     X(CallExit) \
     X(Barrier) \
@@ -82,7 +82,7 @@
     X(RetireRefused) \
     X(RetireAlone) \
     X(RetireAgain) \
-    X(GiveBack) \
+    X(QueueReleased) \
     X(Claimed) \
     X(Thrown) \
     X(OfflineCall) \
@@ -96,11 +96,11 @@
     X(Ltimer) \
     X(LtimerIdle) \
     X(DriverChanged) \
-    X(Home) \
+    X(ThreadAttributes) \
     X(DriverToSched) \
     X(DriverFromSched) \
     X(LimitsChanged) \
-    X(BoundJudged) \
+    X(BacklogLimit) \
     X(ShareChecked) \
     X(ThreadsRefused) \
     X(PollRefused) \
@@ -117,12 +117,12 @@
     X(TaskSame) \
     X(TaskBoth) \
     X(TaskRead) \
-    X(TaskTwo) \
+    X(TaskAlternate) \
     X(TaskExit) \
-    X(Away) \
-    X(AwayBarrier) \
-    X(AwayHandler) \
-    X(AwayExpedited) \
+    X(Asleep) \
+    X(AsleepBarrier) \
+    X(AsleepHandler) \
+    X(AsleepExpedited) \
     X(TaskFreed) \
     X(TaskParkHandler) \
     X(TaskMoveHandler) \
@@ -141,35 +141,35 @@
     X(TaskTakenNode) \
     X(TaskTakenPark) \
     X(TaskTakenAnonymous) \
-    X(TaskBeneath) \
-    X(TaskBeneathEnded) \
+    X(TaskBelow) \
+    X(TaskBelowEnded) \
     X(TaskPolled) \
     X(ForkPromoted) \
     X(ForkParking) \
     X(ForkQueued) \
-    X(ForkAside) \
+    X(ForkWaiter) \
     X(ForkBlocks) \
-    X(ForkWaking) \
+    X(ForkIdle) \
     X(ForkCalling) \
-    X(ForkTold) \
+    X(ForkWoken) \
     X(FullCookie) \
     X(CallCookies) \
     X(Hurry) \
-    X(ShareUsed) \
+    X(BoostLimit) \
     X(BoostByCaller) \
     X(BoostLeaving) \
     X(BoostTwice) \
     X(FullAnonymous) \
     X(FullRestored) \
     X(Spin) \
-    X(Told) \
-    X(ToldAgain) \
+    X(TaskHandler) \
+    X(TaskHandlerAgain) \
     X(Help) \
     X(Adopted) \
     X(AdoptedFull) \
     X(AdoptedTwo) \
     X(AdoptedStale) \
-    X(AdoptedBack) \
+    X(AdoptedStay) \
     X(AdoptedSleep) \
     X(AdoptedFullSleep) \
     X(AdoptedRegister) \
@@ -188,11 +188,11 @@
     X(AdoptedOnline) \
     X(AdoptedRefusedBoth) \
     X(ServersMarkers) \
-    X(ServersCome) \
+    X(ServersAdded) \
     X(ServersFreed) \
     X(ServersQueued) \
     X(ServersLate) \
-    X(ServersMade) \
+    X(ServersCreated) \
     X(ServersRefused) \
     X(ReadyLevel) \
     X(ReadyEdge) \

@@ -458,43 +458,50 @@ void pause_setup()
 
 } // namespace
 
-extern const sim::Scenario kAdopted, kAdoptedFree, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedBack,
+extern const sim::Scenario kAdopted, kAdoptedFree, kAdoptedFull, kAdoptedTwo, kAdoptedStale, kAdoptedStay,
     kAdoptedSleep, kAdoptedFullSleep, kAdoptedRegister, kAdoptedQsbr, kAdoptedRefused, kAdoptedCall, kAdoptedWake,
     kAdoptedDefer, kAdoptedPause, kAdoptedOnline, kAdoptedRefusedBoth;
 
 const sim::Scenario kAdopted = {
-    "adopted", "an adopted reader against three grace periods", publish_setup, idle, invariants, 6000};
+    "adopted", "a reader of an adopted flavour during three grace periods", publish_setup, idle, invariants, 6000};
 const sim::Scenario kAdoptedFull = {
-    "adopted-full", "the same with full fences on both sides", full_setup, idle, invariants, 6000};
-const sim::Scenario kAdoptedTwo = {"adopted-two", "two updaters, one of them a reader", two_setup, idle, invariants,
-                                   6000};
+    "adopted-full", "a reader of an adopted flavour and an updater that both use full fences",
+    full_setup,     idle,
+    invariants,     6000};
+const sim::Scenario kAdoptedTwo = {
+    "adopted-two", "two updaters of an adopted flavour, one of which also reads", two_setup, idle, invariants, 6000};
 const sim::Scenario kAdoptedStale = {
-    "adopted-stale", "a generation that is stored late", stale_setup, idle, invariants, 6000};
-const sim::Scenario kAdoptedBack = {
-    "adopted-back", "a reader that comes back and stays", come_back_setup, nullptr, invariants, 6000};
+    "adopted-stale", "a reader stores a generation that it loaded long before", stale_setup, idle, invariants, 6000};
+const sim::Scenario kAdoptedStay = {
+    "adopted-stay", "a reader leaves, enters again immediately, and stays", come_back_setup, nullptr, invariants, 6000};
 const sim::Scenario kAdoptedSleep = {
-    "adopted-sleep", "two readers wake who sleeps", sleep_setup, idle, invariants, 6000};
-const sim::Scenario kAdoptedFullSleep = {
-    "adopted-full-sleep", "two readers with full fences wake who sleeps", full_sleep_setup, idle, invariants, 6000};
+    "adopted-sleep", "two readers wake a waiter that sleeps", sleep_setup, idle, invariants, 6000};
+const sim::Scenario kAdoptedFullSleep = {"adopted-full-sleep", "two readers with full fences wake a waiter that sleeps",
+                                         full_sleep_setup,     idle,
+                                         invariants,           6000};
 const sim::Scenario kAdoptedRegister = {
-    "adopted-register", "readers come and go", register_setup, idle, invariants, 8000};
+    "adopted-register", "readers register and exit during a grace period", register_setup, idle, invariants, 8000};
 const sim::Scenario kAdoptedQsbr = {
-    "adopted-qsbr", "an online updater and an online reader", qsbr_setup, idle, invariants, 6000};
+    "adopted-qsbr", "an online updater waits for an online reader", qsbr_setup, idle, invariants, 6000};
 const sim::Scenario kAdoptedRefused = {
-    "adopted-refused", "membarrier is refused at any moment", refused_setup, idle, invariants, 8000};
+    "adopted-refused", "membarrier() is refused from any step on", refused_setup, idle, invariants, 8000};
 const sim::Scenario kAdoptedOnline = {
-    "adopted-online", "a worker that comes online again and again", online_setup, idle, invariants, 6000};
-const sim::Scenario kAdoptedRefusedBoth = {
-    "adopted-refused-both", "the visit is refused for a while, too", refused_both_setup, idle, invariants, 8000};
+    "adopted-online", "a quiescent-state thread comes online repeatedly", online_setup, idle, invariants, 6000};
+const sim::Scenario kAdoptedRefusedBoth = {"adopted-refused-both",
+                                           "the visit to every CPU is also refused for a while",
+                                           refused_both_setup,
+                                           idle,
+                                           invariants,
+                                           8000};
 const sim::Scenario kAdoptedCall = {
     "adopted-call", "a callback, its server and a barrier", call_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedFree = {
-    "adopted-free", "a handle is freed beside a barrier", free_setup, nullptr, invariants, 12000};
+    "adopted-free", "a handle is freed during a barrier", free_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedWake = {
-    "adopted-wake", "two callbacks and a server that sleeps", wake_setup, nullptr, invariants, 12000};
+    "adopted-wake", "two callbacks, and a server that sleeps", wake_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedDefer = {
-    "adopted-defer", "memory may be refused to the deferring thread", defer_setup, nullptr, invariants, 12000};
+    "adopted-defer", "memory is refused to a thread that defers a function", defer_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedPause = {
-    "adopted-pause", "a fork's handlers beside a callback", pause_setup, nullptr, invariants, 12000};
+    "adopted-pause", "the fork handlers during a callback", pause_setup, nullptr, invariants, 12000};
 
 } // namespace scenarios

@@ -97,7 +97,7 @@ void fork_free_setup()
 
 extern const sim::Scenario kAdoptedFork, kAdoptedForkFree;
 
-const sim::Scenario kAdoptedFork = {"adopted-fork", "a fork beside a barrier", fork_setup, nullptr, invariants, 12000};
+const sim::Scenario kAdoptedFork = {"adopted-fork", "a fork during a barrier", fork_setup, nullptr, invariants, 12000};
 const sim::Scenario kAdoptedForkFree = {
     "adopted-fork-free", "a fork while a handle is freed", fork_free_setup, nullptr, invariants, 12000};
 } // namespace scenarios

@@ -209,7 +209,7 @@ void share_used_setup()
 
 } // namespace
 
-extern const sim::Scenario kBoost, kBoostExit, kBoostByCaller, kBoostLeaving, kBoostTwice, kShareUsed;
+extern const sim::Scenario kBoost, kBoostExit, kBoostByCaller, kBoostLeaving, kBoostTwice, kBoostLimit;
 
 const sim::Scenario kBoost = {
     "boost", "a reader is boosted while it leaves", boost_setup, expect_no_timeout, check_invariants, 6000};
@@ -223,7 +223,7 @@ const sim::Scenario kBoostLeaving = {
 const sim::Scenario kBoostTwice = {"boost-twice",     "a worker boosts one section, a caller the next",
                                    boost_twice_setup, expect_no_timeout,
                                    check_invariants,  8000};
-const sim::Scenario kShareUsed = {
-    "share-used", "a reader outstays its share of boosting", share_used_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kBoostLimit = {
+    "boost-limit", "a reader stays inside beyond its boost limit", share_used_setup, nullptr, check_invariants, 8000};
 
 } // namespace scenarios

@@ -117,11 +117,13 @@ void share_setup()
 
 } // namespace
 
-extern const sim::Scenario kBoundJudged, kShareChecked;
+extern const sim::Scenario kBacklogLimit, kShareChecked;
 
-const sim::Scenario kBoundJudged = {
-    "bound-judged", "two threads judge the whole backlog, one after a batch", judged_setup, nullptr, nullptr, 12000};
+const sim::Scenario kBacklogLimit = {
+    "backlog-limit", "two threads compare the backlog with its limit, one after a batch",
+    judged_setup,    nullptr,
+    nullptr,         12000};
 const sim::Scenario kShareChecked = {
-    "share-checked", "shares come into force beside an owner's check", share_setup, nullptr, nullptr, 8000};
+    "share-checked", "an owner checks its share while shares come into force", share_setup, nullptr, nullptr, 8000};
 
 } // namespace scenarios

@@ -514,55 +514,58 @@ void thrown_setup()
 
 } // namespace
 
-extern const sim::Scenario kThrown, kClaimed, kGiveBack;
+extern const sim::Scenario kThrown, kClaimed, kQueueReleased;
 extern const sim::Scenario kCall, kCallTwo, kCallSignal, kCallExit, kBarrier, kBarrierTwo, kFree, kFreeBarrier, kRetire,
     kRetireRefused, kRetireAlone, kRetireAgain, kInline, kCallCookies, kHurry;
 
 const sim::Scenario kCall = {
-    "call", "one callback: queue, driver asleep or not, daemon", call_setup, nullptr, check_invariants, 8000};
+    "call", "one callback: queue, driver asleep or awake, daemon", call_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kCallTwo = {
     "call-two", "two threads of one leaf queue a callback each", call_two_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kCallSignal = {
-    "call-signal", "a signal handler queues while its thread does", signal_setup, nullptr, check_invariants, 8000};
+    "call-signal", "a signal handler queues while its thread queues", signal_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kCallExit = {
-    "call-exit", "the thread ends before its callbacks", leave_setup, nullptr, check_invariants, 8000};
-const sim::Scenario kBarrier = {"barrier",        "rcu_barrier() against a callback that queues itself again",
+    "call-exit", "a thread exits before its callback runs", leave_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kBarrier = {"barrier",        "rcu_barrier() during a callback that queues itself again",
                                 barrier_setup,    nullptr,
                                 check_invariants, 8000};
-const sim::Scenario kBarrierTwo = {
-    "barrier-two", "rcu_barrier() for another thread's callback", barrier_two_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kBarrierTwo = {"barrier-two",     "rcu_barrier() waits for another thread's callback",
+                                   barrier_two_setup, nullptr,
+                                   check_invariants,  8000};
 const sim::Scenario kFree = {
     "free", "rcu_free() of two objects that a reader may use", free_setup, expect_nothing_left, check_invariants, 8000};
-const sim::Scenario kFreeBarrier = {"free-barrier",     "rcu_barrier() for another thread's rcu_free()",
+const sim::Scenario kFreeBarrier = {"free-barrier",     "rcu_barrier() waits for another thread's rcu_free()",
                                     free_barrier_setup, nullptr,
                                     check_invariants,   8000};
 const sim::Scenario kRetire = {"retire",         "rcu_retire() and rcu_free() of objects that a reader may use",
                                retire_setup,     expect_nothing_left,
                                check_invariants, 8000};
-const sim::Scenario kRetireRefused = {"retire-refused",     "rcu_retire() where no memory is to be had for a while",
+const sim::Scenario kRetireRefused = {"retire-refused",     "rcu_retire() while memory is refused for a while",
                                       retire_refused_setup, expect_nothing_kept,
                                       check_invariants,     8000};
-const sim::Scenario kRetireAlone = {"retire-alone",     "the same on a thread that can have no record",
+const sim::Scenario kRetireAlone = {"retire-alone",     "rcu_retire() without memory, on a thread without a record",
                                     retire_alone_setup, expect_nothing_kept,
                                     check_invariants,   8000};
-const sim::Scenario kRetireAgain = {"retire-again",     "the same, and only the driver serves the stored objects",
-                                    retire_again_setup, nullptr,
-                                    check_invariants,   8000};
+const sim::Scenario kRetireAgain = {
+    "retire-again",     "rcu_retire() without memory, and only the driver runs callbacks",
+    retire_again_setup, nullptr,
+    check_invariants,   8000};
 const sim::Scenario kInline = {
-    "inline", "the owner invokes at its quiescent states", inline_setup, nullptr, check_invariants, 8000};
+    "inline", "the owner runs callbacks at its quiescent states", inline_setup, nullptr, check_invariants, 8000};
 
-const sim::Scenario kCallCookies = {"call-cookies",   "a callback runs after its cookie, beside another gp lock",
+const sim::Scenario kCallCookies = {"call-cookies",   "a callback runs after its cookie, whichever thread advances",
                                     cookies_setup,    cookies_finish,
                                     check_invariants, 8000};
-const sim::Scenario kGiveBack = {"give-back",      "what becomes ready while a daemon gives the queue back",
-                                 give_back_setup,  nullptr,
-                                 check_invariants, 8000};
-const sim::Scenario kClaimed = {"claimed",        "a daemon comes while the owner runs a part of its queue",
+const sim::Scenario kQueueReleased = {"queue-released", "callbacks become ready while a daemon releases the queue",
+                                      give_back_setup,  nullptr,
+                                      check_invariants, 8000};
+const sim::Scenario kClaimed = {"claimed",        "a daemon tries a queue while its owner runs part of it",
                                 claimed_setup,    nullptr,
                                 check_invariants, 8000};
-const sim::Scenario kThrown = {
-    "thrown", "a callback throws, and another thread looks for its end", thrown_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kThrown = {"thrown",         "a callback throws while another thread waits for its end",
+                               thrown_setup,     nullptr,
+                               check_invariants, 8000};
 const sim::Scenario kHurry = {
-    "hurry", "a polled cookie against the driver's pace", hurry_setup, nullptr, check_invariants, 8000};
+    "hurry", "a polled cookie while the driver paces itself", hurry_setup, nullptr, check_invariants, 8000};
 
 } // namespace scenarios

@@ -114,15 +114,13 @@ void online_setup()
 
 extern const sim::Scenario kOfflineCall, kOnlineStay, kOnlineWaited, kOnlineCall;
 
-const sim::Scenario kOfflineCall = {
-    "offline-call",   "an offline deadline thread queues, and the driver may sleep for good",
-    offline_setup,    nullptr,
-    check_invariants, 8000};
+const sim::Scenario kOfflineCall = {"offline-call",   "an offline deadline thread queues while the driver may sleep",
+                                    offline_setup,    nullptr,
+                                    check_invariants, 8000};
 const sim::Scenario kOnlineStay = {
-    "online-stay", "a deadline thread comes online, and stays", stay_online_setup, nullptr, check_invariants, 8000};
-const sim::Scenario kOnlineWaited = {"online-waited",  "the same, after a grace period that it waited for",
-                                     waited_setup,     nullptr,
-                                     check_invariants, 8000};
+    "online-stay", "a deadline thread comes online and stays", stay_online_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kOnlineWaited = {
+    "online-waited", "a deadline thread comes online after a wait", waited_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kOnlineCall = {"online-call",    "a deadline thread comes online while the driver goes to sleep",
                                    online_setup,     nullptr,
                                    check_invariants, 8000};

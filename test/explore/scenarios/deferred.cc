@@ -187,6 +187,7 @@ const sim::Scenario kDeferredRings = {
     "deferred-rings", "two full rings, their owners and the server", rings_setup, nullptr, invariants, 40000};
 const sim::Scenario kDeferredBarriers = {
     "deferred-barriers", "two threads wait for deferred functions", barriers_setup, idle, invariants, 20000};
-const sim::Scenario kDeferredFork = {"deferred-fork", "a fork beside a ring", fork_setup, nullptr, invariants, 12000};
+const sim::Scenario kDeferredFork = {
+    "deferred-fork", "a fork while a thread defers functions", fork_setup, nullptr, invariants, 12000};
 
 } // namespace scenarios

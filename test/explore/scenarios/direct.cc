@@ -73,9 +73,9 @@ void parked_setup()
 extern const sim::Scenario kDirect, kDirectLeave, kDirectTask;
 
 const sim::Scenario kDirect = {
-    "direct", "call_rcu_rt() against a thread that registers", newcomer_setup, nullptr, check_invariants, 8000};
+    "direct", "call_rcu_rt() while a thread registers", newcomer_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kDirectLeave = {
-    "direct-leave", "call_rcu_rt() against a thread that leaves", leaver_setup, nullptr, check_invariants, 8000};
+    "direct-leave", "call_rcu_rt() while a thread exits", leaver_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kDirectTask = {"direct-task",    "call_rcu_rt() while a task of the same thread is parked",
                                    parked_setup,     nullptr,
                                    check_invariants, 8000};

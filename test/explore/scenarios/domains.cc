@@ -311,28 +311,28 @@ extern const sim::Scenario kDomainPublish, kDomainSums, kDomainCrossed, kDomainT
     kDomainPoll, kDomainGrow, kDomainFreed, kDomainCall, kDomainBarrier, kDomainFork;
 
 const sim::Scenario kDomainPublish = {
-    "domain-publish", "a domain's reader beside an update", publish_setup, finish, nullptr, 20000};
-const sim::Scenario kDomainSums = {"domain-sums", "two readers beside one grace period", sums_setup, finish, nullptr,
-                                   20000};
+    "domain-publish", "a reader of a domain during an update", publish_setup, finish, nullptr, 20000};
+const sim::Scenario kDomainSums = {
+    "domain-sums", "two readers during one grace period of a domain", sums_setup, finish, nullptr, 20000};
 const sim::Scenario kDomainCrossed = {
-    "domain-crossed", "sections that overlap beside two grace periods", crossed_setup, finish, nullptr, 20000};
+    "domain-crossed", "overlapping sections during two grace periods", crossed_setup, finish, nullptr, 20000};
 const sim::Scenario kDomainTwo = {
     "domain-two", "two updaters of a domain share grace periods", two_setup, finish, nullptr, 20000};
 const sim::Scenario kDomainWake = {
-    "domain-wake", "two waiters announce themselves in one slot", wake_setup, finish, nullptr, 20000};
+    "domain-wake", "two waiters announce themselves in one word", wake_setup, finish, nullptr, 20000};
 const sim::Scenario kDomainLate = {
     "domain-late", "a reader keeps an old index through grace periods", late_setup, finish, nullptr, 20000};
 const sim::Scenario kDomainPoll = {
-    "domain-poll", "a grace period that is polled beside one that is waited for", poll_setup, finish, nullptr, 20000};
+    "domain-poll", "a polled and a waited-for grace period of a domain", poll_setup, finish, nullptr, 20000};
 const sim::Scenario kDomainGrow = {
-    "domain-grow", "a domain gets more stripes beside a grace period", grow_setup, finish, nullptr, 20000};
+    "domain-grow", "a domain gets more stripes during a grace period", grow_setup, finish, nullptr, 20000};
 const sim::Scenario kDomainFreed = {
     "domain-freed", "a domain is freed when its last section has ended", freed_setup, nullptr, nullptr, 20000};
 const sim::Scenario kDomainCall = {
-    "domain-call", "callbacks of two threads beside a reader", call_setup, nullptr, nullptr, 20000};
+    "domain-call", "callbacks of two threads during a section", call_setup, nullptr, nullptr, 20000};
 const sim::Scenario kDomainBarrier = {
     "domain-barrier", "a domain is freed after its barrier", barrier_setup, nullptr, nullptr, 20000};
 const sim::Scenario kDomainFork = {
-    "domain-fork", "a thread forks inside a section, beside others", fork_setup, nullptr, nullptr, 20000};
+    "domain-fork", "a thread forks inside a section while other threads read", fork_setup, nullptr, nullptr, 20000};
 
 } // namespace scenarios

@@ -291,49 +291,53 @@ void poll_expedited_refused_setup()
 
 extern const sim::Scenario kDriverChanged, kDriverToSched, kDriverFromSched, kThreadsRefused, kDaemonRefused;
 extern const sim::Scenario kPollRefused, kPollExpeditedRefused;
-extern const sim::Scenario kLimitsChanged, kHome;
+extern const sim::Scenario kLimitsChanged, kThreadAttributes;
 extern const sim::Scenario kLtimer, kLtimerIdle, kPollDriver, kSched, kSchedTwo;
 
 const sim::Scenario kLtimer = {
     "ltimer", "driver ltimer: one callback and a reader", ltimer_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kLtimerIdle = {
-    "ltimer-idle", "driver ltimer: it sleeps once nothing is left", ltimer_idle_setup, nullptr, check_invariants, 8000};
+    "ltimer-idle", "driver ltimer sleeps once no work is left", ltimer_idle_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kPollDriver = {
     "poll-driver", "driver poll: one callback and a reader", poll_setup, nullptr, check_invariants, 20000};
 const sim::Scenario kSched = {
-    "sched", "driver sched: quiescent states do the work", sched_setup, nullptr, check_invariants, 10000};
-const sim::Scenario kSchedTwo = {
-    "sched-two", "driver sched: two threads, one leaves", sched_two_setup, nullptr, check_invariants, 10000};
-const sim::Scenario kHome = {"home", "where threads run is changed", home_setup, nullptr, check_invariants, 2000};
-const sim::Scenario kDriverChanged = {"driver-changed", "a change of the driver beside the first callback",
+    "sched", "driver sched: quiescent states do the driver's work", sched_setup, nullptr, check_invariants, 10000};
+const sim::Scenario kSchedTwo = {"sched-two",      "driver sched: two threads share the work, and one exits",
+                                 sched_two_setup,  nullptr,
+                                 check_invariants, 10000};
+const sim::Scenario kThreadAttributes = {
+    "thread-attributes", "the CPUs of library threads are changed while a thread reads them",
+    home_setup,          nullptr,
+    check_invariants,    2000};
+const sim::Scenario kDriverChanged = {"driver-changed", "the driver is changed during the first callback",
                                       changed_setup,    nullptr,
                                       check_invariants, 8000};
-const sim::Scenario kDriverToSched = {
-    "driver-to-sched",      "a change to the driver without a thread beside the first callback",
-    changed_to_sched_setup, nullptr,
-    check_invariants,       10000};
+const sim::Scenario kDriverToSched = {"driver-to-sched",      "a change to driver sched during the first callback",
+                                      changed_to_sched_setup, nullptr,
+                                      check_invariants,       10000};
 const sim::Scenario kDriverFromSched = {
-    "driver-from-sched",      "a change from the driver without a thread beside the first callback",
+    "driver-from-sched",      "a change from driver sched during the first callback",
     changed_from_sched_setup, nullptr,
     check_invariants,         10000};
-const sim::Scenario kLimitsChanged = {"limits-changed", "a change of the limits beside an owner's look at them",
+const sim::Scenario kLimitsChanged = {"limits-changed", "the limits are changed while an owner checks them",
                                       limits_setup,     nullptr,
                                       check_invariants, 8000};
 const sim::Scenario kThreadsRefused = {
-    "threads-refused", "no thread is to be had for a while: the barrier does the work",
+    "threads-refused", "no thread can be created for a while: the barrier does the work",
     refused_setup,     nullptr,
     check_invariants,  8000};
-const sim::Scenario kPollRefused = {"poll-refused",     "no thread is to be had for a while: polls take the steps",
+const sim::Scenario kPollRefused = {"poll-refused",     "no thread can be created for a while: polls take the steps",
                                     poll_refused_setup, nullptr,
                                     check_invariants,   8000};
 const sim::Scenario kPollExpeditedRefused = {"poll-expedited-refused",
-                                             "the same, of an expedited grace period",
+                                             "the same with an expedited grace period",
                                              poll_expedited_refused_setup,
                                              nullptr,
                                              check_invariants,
                                              8000};
-const sim::Scenario kDaemonRefused = {"daemon-refused",     "no daemon is to be had for a while: the driver stands in",
-                                      daemon_refused_setup, nullptr,
-                                      check_invariants,     8000};
+const sim::Scenario kDaemonRefused = {
+    "daemon-refused",     "no daemon can be created for a while: the driver runs callbacks",
+    daemon_refused_setup, nullptr,
+    check_invariants,     8000};
 
 } // namespace scenarios

@@ -237,13 +237,16 @@ void refused_kinds_setup()
 extern const sim::Scenario kRefused, kRefusedBoth, kRefusedNewcomer, kRefusedArmed, kFullFences, kSwitchPark,
     kRefusedKinds, kFullCookie, kFullAnonymous, kFullRestored;
 
-const sim::Scenario kRefused = {
-    "refused", "membarrier is refused half-way, the visit works", refused_setup, expect_idle, check_invariants, 6000};
-const sim::Scenario kRefusedBoth = {
-    "refused-both", "only acknowledgements are left", refused_both_setup, expect_idle, check_invariants, 6000};
-const sim::Scenario kRefusedNewcomer = {
-    "refused-new", "and a thread registers meanwhile", newcomer_setup, expect_idle, check_invariants, 6000};
-const sim::Scenario kRefusedArmed = {"refused-armed",     "a slow path is under way when fences are refused",
+const sim::Scenario kRefused = {"refused",        "membarrier() is refused from any step on, and the visit works",
+                                refused_setup,    expect_idle,
+                                check_invariants, 6000};
+const sim::Scenario kRefusedBoth = {"refused-both",     "only acknowledgments of readers confirm full fences",
+                                    refused_both_setup, expect_idle,
+                                    check_invariants,   6000};
+const sim::Scenario kRefusedNewcomer = {"refused-new",    "membarrier() is refused while a thread registers",
+                                        newcomer_setup,   expect_idle,
+                                        check_invariants, 6000};
+const sim::Scenario kRefusedArmed = {"refused-armed",     "fences are refused while a reader is in a slow path",
                                      refused_armed_setup, expect_idle,
                                      check_invariants,    6000};
 const sim::Scenario kFullFences = {
@@ -252,15 +255,15 @@ const sim::Scenario kFullFences = {
 const sim::Scenario kSwitchPark = {"switch-park",     "a task parks while the fences are switched",
                                    switch_park_setup, expect_idle,
                                    check_invariants,  6000};
-const sim::Scenario kRefusedKinds = {"refused-kinds",     "both kinds of grace period find fences refused at once",
+const sim::Scenario kRefusedKinds = {"refused-kinds",     "both kinds of grace period find fences refused",
                                      refused_kinds_setup, nullptr,
                                      check_invariants,    8000};
 
 const sim::Scenario kFullCookie = {
     "full-cookie", "a cookie under full fences", full_cookie_setup, expect_idle, check_invariants, 6000};
 
-const sim::Scenario kFullRestored = {"full-restored", "full fences are given up", restored_setup,
-                                     expect_idle,     check_invariants,           6000};
+const sim::Scenario kFullRestored = {
+    "full-restored", "full fences are no longer needed", restored_setup, expect_idle, check_invariants, 6000};
 const sim::Scenario kFullAnonymous = {"full-anonymous",     "a reader without a record under full fences",
                                       full_anonymous_setup, expect_idle,
                                       check_invariants,     4000};

@@ -290,32 +290,34 @@ void check_between_handlers()
 
 } // namespace
 
-extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkAside, kForkTold, kForkBlocks, kForkWaking,
+extern const sim::Scenario kForkPromoted, kForkParking, kForkQueued, kForkWaiter, kForkWoken, kForkBlocks, kForkIdle,
     kForkCalling;
 
-const sim::Scenario kForkPromoted = {"fork-promoted",        "a fork beside a task that is promoted and ends elsewhere",
-                                     promoted_setup,         nullptr,
-                                     check_between_handlers, 12000};
-const sim::Scenario kForkParking = {"fork-parking",         "a fork beside a task that parks and goes on",
-                                    parking_setup,          nullptr,
-                                    check_between_handlers, 12000};
-const sim::Scenario kForkQueued = {"fork-queued",          "a fork beside a callback that is collected and invoked",
+const sim::Scenario kForkPromoted = {
+    "fork-promoted",        "a fork while a task is promoted and ends on another thread",
+    promoted_setup,         nullptr,
+    check_between_handlers, 12000};
+const sim::Scenario kForkParking = {"fork-parking", "a fork while a task parks", parking_setup,
+                                    nullptr,        check_between_handlers,      12000};
+const sim::Scenario kForkQueued = {"fork-queued",          "a fork while a callback is collected and invoked",
                                    queued_setup,           nullptr,
                                    check_between_handlers, 12000};
-const sim::Scenario kForkAside = {
-    "fork-aside", "a fork beside one who waits, and runs the callbacks", aside_setup, nullptr, check_between_handlers,
+const sim::Scenario kForkWaiter = {
+    "fork-waiter", "a fork while a waiting thread runs the callbacks", aside_setup, nullptr, check_between_handlers,
     12000};
 
-const sim::Scenario kForkTold = {
-    "fork-told", "a fork waits for a callback that is under way", told_setup, nullptr, check_between_handlers, 12000};
+const sim::Scenario kForkWoken = {
+    "fork-woken", "a fork waits for a running callback", told_setup, nullptr, check_between_handlers, 12000};
 
 const sim::Scenario kForkBlocks = {
-    "fork-blocks", "a fork beside a thread that retires objects", blocks_setup, nullptr, check_between_handlers, 12000};
+    "fork-blocks", "a fork while a thread retires objects", blocks_setup, nullptr, check_between_handlers, 12000};
 
-const sim::Scenario kForkWaking = {
-    "fork-waking",          "a handler forks while its thread, which slept, enters a section",
-    waking_setup,           expect_nothing_left,
-    check_between_handlers, 12000};
+const sim::Scenario kForkIdle = {"fork-idle",
+                                 "a handler forks while its idle thread enters a section",
+                                 waking_setup,
+                                 expect_nothing_left,
+                                 check_between_handlers,
+                                 12000};
 const sim::Scenario kForkCalling = {"fork-calling",         "a handler forks while its thread queues and waits",
                                     calling_setup,          expect_nothing_left,
                                     check_between_handlers, 12000};

@@ -164,10 +164,10 @@ void invariants()
 
 extern const sim::Scenario kLpmInsert, kLpmRemove, kLpmInherit;
 
-const sim::Scenario kLpmInsert = {"lpm-insert", "a look-up beside an insert", insert_setup, nullptr, invariants, 20000};
+const sim::Scenario kLpmInsert = {"lpm-insert", "a look-up during an insert", insert_setup, nullptr, invariants, 20000};
 const sim::Scenario kLpmRemove = {
     "lpm-remove", "a removed value, and its node, are freed", remove_setup, nullptr, invariants, 20000};
 const sim::Scenario kLpmInherit = {
-    "lpm-inherit", "a short prefix takes the place of a long one", inherit_setup, nullptr, invariants, 20000};
+    "lpm-inherit", "a short prefix replaces a long one", inherit_setup, nullptr, invariants, 20000};
 
 } // namespace scenarios

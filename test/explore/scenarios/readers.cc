@@ -266,9 +266,10 @@ void deadline_setup()
 } // namespace
 
 extern const sim::Scenario kPublish, kNested, kTwoReaders, kHandler, kQuiescent, kQuiescentTwo, kQuiescentNested,
-    kGivesUp, kWaits, kDeadline, kInner, kQuiescentInner, kLastSlot, kQuiescentUnfenced, kQuiescentOffline;
+    kQuiescentLeaves, kQuiescentWaits, kDeadline, kInner, kQuiescentInner, kLastSlot, kQuiescentUnfenced,
+    kQuiescentOffline;
 
-const sim::Scenario kPublish = {"publish",        "lock, load, use, unlock against publish, wait, free",
+const sim::Scenario kPublish = {"publish",        "a section while an updater publishes, waits and frees",
                                 publish_setup,    expect_idle,
                                 check_invariants, 2000};
 const sim::Scenario kNested = {
@@ -280,31 +281,32 @@ const sim::Scenario kHandler = {
 const sim::Scenario kQuiescent = {"quiescent",      "a quiescent-state thread reports, goes offline and online",
                                   quiescent_setup,  expect_idle,
                                   check_invariants, 2000};
-const sim::Scenario kQuiescentTwo = {"quiescent-two",     "a quiescent-state thread between two grace periods",
+const sim::Scenario kQuiescentTwo = {"quiescent-two",     "a quiescent-state thread during two grace periods",
                                      quiescent_two_setup, expect_idle,
                                      check_invariants,    3000};
 const sim::Scenario kQuiescentNested = {"quiescent-nested",     "a quiescent-state thread with sections of its own",
                                         quiescent_nested_setup, expect_idle,
                                         check_invariants,       2000};
-const sim::Scenario kGivesUp = {"gives-up",       "a quiescent-state thread becomes a preemptible one",
-                                gives_up_setup,   expect_idle,
-                                check_invariants, 2000};
-const sim::Scenario kWaits = {"waits",          "a quiescent-state thread waits for a grace period itself",
-                              waits_setup,      expect_idle,
-                              check_invariants, 2000};
+const sim::Scenario kQuiescentLeaves = {"quiescent-leaves", "a quiescent-state thread becomes a preemptible thread",
+                                        gives_up_setup,     expect_idle,
+                                        check_invariants,   2000};
+const sim::Scenario kQuiescentWaits = {"quiescent-waits", "a quiescent-state thread waits for a grace period itself",
+                                       waits_setup,       expect_idle,
+                                       check_invariants,  2000};
 const sim::Scenario kDeadline = {
     "deadline", "a deadline thread reports without a wake-up", deadline_setup, expect_idle, check_invariants, 2000};
 const sim::Scenario kInner = {
     "inner", "a pointer is used after the end of an inner section", inner_setup, expect_idle, check_invariants, 2000};
-const sim::Scenario kQuiescentInner = {"quiescent-inner",     "the same in a quiescent-state thread",
+const sim::Scenario kQuiescentInner = {"quiescent-inner",     "an inner section ends in a quiescent-state thread",
                                        quiescent_inner_setup, expect_idle,
                                        check_invariants,      2000};
 const sim::Scenario kLastSlot = {
     "last-slot", "a reader in the last slot of a leaf", last_slot_setup, expect_idle, check_invariants, 2000};
 
-const sim::Scenario kQuiescentUnfenced = {"quiescent-unfenced",     "the same, and no reader needs a fence",
-                                          quiescent_unfenced_setup, expect_idle,
-                                          check_invariants,         2000};
+const sim::Scenario kQuiescentUnfenced = {
+    "quiescent-unfenced",     "a quiescent-state thread with sections, and no fence is needed",
+    quiescent_unfenced_setup, expect_idle,
+    check_invariants,         2000};
 const sim::Scenario kQuiescentOffline = {
     "quiescent-offline",     "sections of a quiescent-state thread that is offline",
     quiescent_offline_setup, expect_idle,

@@ -119,7 +119,8 @@ const sim::Scenario kReadyLevel = {
     "ready-level", "a loop sleeps until its ready descriptor is readable", level_setup, nullptr, nullptr, 8000};
 const sim::Scenario kReadyEdge = {
     "ready-edge", "a loop sleeps until its ready descriptor has a new edge", edge_setup, nullptr, nullptr, 12000};
-const sim::Scenario kReadyExit = {
-    "ready-exit", "a thread with a ready descriptor ends beside the driver", exit_setup, nullptr, nullptr, 8000};
+const sim::Scenario kReadyExit = {"ready-exit", "a thread with a ready descriptor exits while callbacks become ready",
+                                  exit_setup,   nullptr,
+                                  nullptr,      8000};
 
 } // namespace scenarios

@@ -145,13 +145,13 @@ void again_setup()
 
 extern const sim::Scenario kSchedLeave, kSchedReady, kSchedAgain;
 
-const sim::Scenario kSchedLeave = {"sched-leave",    "driver sched: a thread leaves work to one with sections",
+const sim::Scenario kSchedLeave = {"sched-leave",    "driver sched: a thread that goes offline leaves its work",
                                    leave_setup,      nullptr,
                                    check_invariants, 20000};
-const sim::Scenario kSchedReady = {"sched-ready",    "driver sched: a callback of one with sections is ready",
+const sim::Scenario kSchedReady = {"sched-ready",    "driver sched: callbacks of a thread with sections are ready",
                                    ready_setup,      nullptr,
                                    check_invariants, 20000};
-const sim::Scenario kSchedAgain = {"sched-again",    "driver sched: a thread registers by name and goes on",
+const sim::Scenario kSchedAgain = {"sched-again",    "driver sched: a thread with a record registers explicitly",
                                    again_setup,      nullptr,
                                    check_invariants, 20000};
 

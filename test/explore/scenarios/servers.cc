@@ -258,23 +258,23 @@ void refused_setup()
 
 } // namespace
 
-extern const sim::Scenario kServersMarkers, kServersCome, kServersFreed, kServersQueued, kServersLate, kServersMade,
+extern const sim::Scenario kServersMarkers, kServersAdded, kServersFreed, kServersQueued, kServersLate, kServersCreated,
     kServersRefused;
 
 const sim::Scenario kServersMarkers = {
-    "servers-markers", "what a barrier queues is given back", markers_setup, nullptr, check_invariants, 6000};
-const sim::Scenario kServersCome = {
-    "servers-come", "servers come while a barrier counts them", come_setup, nullptr, check_invariants, 12000};
+    "servers-markers", "a barrier frees its markers", markers_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kServersAdded = {
+    "servers-added", "servers are added while a barrier counts them", come_setup, nullptr, check_invariants, 12000};
 const sim::Scenario kServersFreed = {
     "servers-freed", "two threads free the servers of all CPUs", freed_setup, freed_end, check_invariants, 12000};
-const sim::Scenario kServersQueued = {
-    "servers-queued", "one queues while servers come and go", queued_setup, nullptr, check_invariants, 12000};
-const sim::Scenario kServersLate = {"servers-late",   "the same, and another's grace period is over meanwhile",
-                                    late_setup,       nullptr,
-                                    check_invariants, 12000};
-const sim::Scenario kServersMade = {
-    "servers-made", "two threads make the servers of all CPUs", made_setup, freed_end, check_invariants, 20000};
+const sim::Scenario kServersQueued = {"servers-queued", "a thread queues while servers are created and freed",
+                                      queued_setup,     nullptr,
+                                      check_invariants, 12000};
+const sim::Scenario kServersLate = {
+    "servers-late", "the same while another thread's grace period ends", late_setup, nullptr, check_invariants, 12000};
+const sim::Scenario kServersCreated = {
+    "servers-created", "two threads create the servers of all CPUs", made_setup, freed_end, check_invariants, 20000};
 const sim::Scenario kServersRefused = {
-    "servers-refused", "one that has no thread is freed", refused_setup, freed_end, check_invariants, 20000};
+    "servers-refused", "a server without a thread is freed", refused_setup, freed_end, check_invariants, 20000};
 
 } // namespace scenarios

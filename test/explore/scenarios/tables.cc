@@ -308,19 +308,19 @@ void request_setup()
 extern const sim::Scenario kTableLookup, kTableInsert, kTableRemove, kTableReplace, kTableShrink, kTableWalk,
     kTableWalkShrink, kTableRequest;
 
-const sim::Scenario kTableLookup = {"table-lookup", "a reader beside two resizes", lookup_setup, nullptr, invariants,
+const sim::Scenario kTableLookup = {"table-lookup", "look-ups during two resizes", lookup_setup, nullptr, invariants,
                                     20000};
 const sim::Scenario kTableInsert = {
-    "table-insert", "an insert and a reader beside a move", insert_setup, nullptr, invariants, 20000};
+    "table-insert", "an insert and look-ups during a move", insert_setup, nullptr, invariants, 20000};
 const sim::Scenario kTableRemove = {
-    "table-remove", "a removed entry is freed beside a move", remove_setup, nullptr, invariants, 20000};
+    "table-remove", "a removed entry is freed during a move", remove_setup, nullptr, invariants, 20000};
 const sim::Scenario kTableReplace = {
-    "table-replace", "an entry is replaced beside a move", replace_setup, nullptr, invariants, 20000};
+    "table-replace", "an entry is replaced during a move", replace_setup, nullptr, invariants, 20000};
 const sim::Scenario kTableShrink = {
-    "table-shrink", "an insert and a reader beside a shrink", shrink_setup, nullptr, invariants, 20000};
-const sim::Scenario kTableWalk = {"table-walk", "a walk beside two resizes", walk_setup, nullptr, invariants, 20000};
+    "table-shrink", "an insert and look-ups during a shrink", shrink_setup, nullptr, invariants, 20000};
+const sim::Scenario kTableWalk = {"table-walk", "a walk during two resizes", walk_setup, nullptr, invariants, 20000};
 const sim::Scenario kTableWalkShrink = {
-    "table-walk-shrink", "a walk beside a shrink", walk_shrink_setup, nullptr, invariants, 20000};
+    "table-walk-shrink", "a walk during a shrink", walk_shrink_setup, nullptr, invariants, 20000};
 const sim::Scenario kTableRequest = {
     "table-request", "requests wake the resizer", request_setup, nullptr, invariants, 30000};
 

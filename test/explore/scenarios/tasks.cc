@@ -451,9 +451,9 @@ void polled_setup()
 
 } // namespace
 
-extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskBoth, kTaskRead, kTaskTwo, kTaskExit,
+extern const sim::Scenario kTaskMove, kTaskMoveNode, kTaskSame, kTaskBoth, kTaskRead, kTaskAlternate, kTaskExit,
     kTaskNewcomer, kTaskKinds, kTaskFull, kTaskAnonymous, kTaskAgain, kTaskTaken, kTaskTakenNode, kTaskTakenPark,
-    kTaskTakenAnonymous, kTaskBeneath, kTaskBeneathEnded, kTaskPolled, kTaskFreed, kTaskParkHandler, kTaskMoveHandler,
+    kTaskTakenAnonymous, kTaskBelow, kTaskBelowEnded, kTaskPolled, kTaskFreed, kTaskParkHandler, kTaskMoveHandler,
     kTaskNodeHandler, kTaskResumeHandler, kTaskTakenHandler;
 
 const sim::Scenario kTaskPolled = {
@@ -462,20 +462,21 @@ const sim::Scenario kTaskPolled = {
 const sim::Scenario kTaskMove = {"task-move",      "a task parks on one thread and ends its section on another",
                                  move_setup,       expect_idle,
                                  check_invariants, 4000};
-const sim::Scenario kTaskMoveNode = {
-    "task-node", "the same, straight to the leaf's list", move_node_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskMoveNode = {"task-node",      "a task parks on the leaf's list and ends on another thread",
+                                     move_node_setup,  expect_idle,
+                                     check_invariants, 4000};
 const sim::Scenario kTaskSame = {
     "task-same", "a task parks and resumes on one thread", same_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskBoth = {"task-both", "two threads park a task each", both_setup, expect_idle, check_invariants,
                                  4000};
 const sim::Scenario kTaskRead = {
-    "task-read", "the thread reads while its task is parked", read_setup, expect_idle, check_invariants, 4000};
-const sim::Scenario kTaskTwo = {
-    "task-two", "two tasks take turns on a thread", two_setup, expect_idle, check_invariants, 4000};
+    "task-read", "a thread reads while its task is parked", read_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskAlternate = {
+    "task-alternate", "two tasks alternate on a thread", two_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskAgain = {
-    "task-again", "a second task parks when the first has ended", again_setup, expect_idle, check_invariants, 4000};
+    "task-again", "a second task parks once the first has ended", again_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskExit = {
-    "task-exit", "the thread ends while its task is parked", exit_setup, expect_idle, check_invariants, 4000};
+    "task-exit", "a thread exits while its task is parked", exit_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskFreed = {
     "task-freed", "a task is freed after its section", freed_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kTaskParkHandler = {"task-park-handler", "a handler reads while its thread parks",
@@ -486,44 +487,47 @@ const sim::Scenario kTaskMoveHandler = {
     move_handler_setup,  expect_idle,
     check_invariants,    4000};
 const sim::Scenario kTaskNodeHandler = {
-    "task-node-handler", "the same, from the leaf's list", node_handler_setup, expect_idle, check_invariants, 4000};
+    "task-node-handler", "a handler reads while its thread resumes a task of the leaf's list",
+    node_handler_setup,  expect_idle,
+    check_invariants,    4000};
 const sim::Scenario kTaskResumeHandler = {
     "task-resume-handler", "a handler reads while its thread resumes a second task",
     resume_handler_setup,  expect_idle,
     check_invariants,      4000};
 const sim::Scenario kTaskTakenHandler = {
-    "task-taken-handler", "a handler reads while a brought section is parked for another",
+    "task-taken-handler", "a handler reads while a task takes a section over by parking",
     taken_handler_setup,  expect_idle,
     check_invariants,     4000};
-const sim::Scenario kTaskNewcomer = {"task-newcomer",  "a task goes on on a thread that registers inside its section",
+const sim::Scenario kTaskNewcomer = {"task-newcomer",  "a task resumes on a thread that registers inside its section",
                                      newcomer_setup,   expect_idle,
                                      check_invariants, 4000};
 
 const sim::Scenario kTaskKinds = {
     "task-kinds", "both kinds of grace period wait for a parked task", kinds_setup, nullptr, check_invariants, 8000};
 const sim::Scenario kTaskFull = {
-    "task-full", "a task parks and goes on under full fences", full_setup, expect_idle, check_invariants, 6000};
+    "task-full", "a task parks and resumes under full fences", full_setup, expect_idle, check_invariants, 6000};
 const sim::Scenario kTaskAnonymous = {"task-anonymous", "a task parks on a thread without a record",
                                       anonymous_setup,  expect_idle,
                                       check_invariants, 4000};
 
-const sim::Scenario kTaskTaken = {"task-taken",     "a section that a task brought along is listed for another",
+const sim::Scenario kTaskTaken = {"task-taken",     "a task takes over the section of a resumed task by listing it",
                                   taken_setup,      expect_idle,
                                   check_invariants, 4000};
 const sim::Scenario kTaskTakenNode = {
-    "task-taken-node", "the same from the leaf's list", taken_node_setup, expect_idle, check_invariants, 4000};
-const sim::Scenario kTaskTakenPark = {"task-taken-park", "a task parks with a section that another brought along",
+    "task-taken-node", "the same with tasks on the leaf's list", taken_node_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kTaskTakenPark = {"task-taken-park", "a task takes over the section of a resumed task by parking",
                                       taken_park_setup,  expect_idle,
                                       check_invariants,  4000};
 const sim::Scenario kTaskTakenAnonymous = {
-    "task-taken-anonymous", "a section that began without a record is listed for another task",
+    "task-taken-anonymous", "a task takes over a section that began without a record",
     taken_anonymous_setup,  expect_idle,
     check_invariants,       4000};
-const sim::Scenario kTaskBeneath = {"task-beneath",   "a section is taken from beneath a task that came without one",
-                                    beneath_setup,    expect_idle,
-                                    check_invariants, 4000};
-const sim::Scenario kTaskBeneathEnded = {"task-beneath-ended", "the same beneath a task whose section has ended there",
-                                         ended_beneath_setup,  expect_idle,
-                                         check_invariants,     4000};
+const sim::Scenario kTaskBelow = {"task-below",     "a section below a task without a section is taken over",
+                                  beneath_setup,    expect_idle,
+                                  check_invariants, 4000};
+const sim::Scenario kTaskBelowEnded = {
+    "task-below-ended",  "a section below a task whose section has ended is taken over",
+    ended_beneath_setup, expect_idle,
+    check_invariants,    4000};
 
 } // namespace scenarios

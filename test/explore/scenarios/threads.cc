@@ -293,44 +293,48 @@ void anonymous_handler_setup()
 
 } // namespace
 
-extern const sim::Scenario kRegister, kRegisterHandler, kExit, kReuse, kReturn, kTree, kTreeLate, kAnonymous,
-    kRegisterTwo, kAloneCookie, kAnonymousHandler, kFollowers, kTurns, kStays;
+extern const sim::Scenario kRegister, kRegisterHandler, kExit, kReuse, kRegisterAgain, kTree, kTreeLate, kAnonymous,
+    kRegisterTwo, kAloneCookie, kAnonymousHandler, kAnonymousSuccessive, kAnonymousPhases, kAnonymousStays;
 
-const sim::Scenario kFollowers = {
-    "followers", "a reader without a record follows another", followers_setup, expect_idle, check_invariants, 6000};
-const sim::Scenario kStays = {
-    "stays", "one without a record stays, another comes and goes", stays_setup, nullptr, check_invariants, 8000};
-const sim::Scenario kTurns = {"turns",          "readers without a record beside both kinds of grace period",
-                              turns_setup,      nullptr,
-                              check_invariants, 8000};
+const sim::Scenario kAnonymousSuccessive = {"anonymous-successive", "successive readers without a record",
+                                            followers_setup,        expect_idle,
+                                            check_invariants,       6000};
+const sim::Scenario kAnonymousStays = {
+    "anonymous-stays", "a reader without a record stays while others enter and leave",
+    stays_setup,       nullptr,
+    check_invariants,  8000};
+const sim::Scenario kAnonymousPhases = {"anonymous-phases", "readers without a record, and both kinds of grace period",
+                                        turns_setup,        nullptr,
+                                        check_invariants,   8000};
 
 const sim::Scenario kRegister = {
-    "register", "a thread registers while a scan looks for it", register_setup, expect_idle, check_invariants, 2000};
-const sim::Scenario kRegisterHandler = {"register-signal",      "and a signal handler reads in the middle of it",
+    "register", "a thread registers during a scan", register_setup, expect_idle, check_invariants, 2000};
+const sim::Scenario kRegisterHandler = {"register-signal",      "a signal handler reads during a registration",
                                         register_handler_setup, expect_idle,
                                         check_invariants,       2000};
 const sim::Scenario kExit = {
-    "exit", "a thread ends while scans look at its word", exit_setup, expect_idle, check_invariants, 3000};
+    "exit", "a thread exits while scans read its word", exit_setup, expect_idle, check_invariants, 3000};
 const sim::Scenario kReuse = {
-    "reuse", "a thread takes the slot of one that ends", reuse_setup, expect_idle, check_invariants, 3000};
-const sim::Scenario kReturn = {
-    "return", "a thread unregisters, and reads again", return_setup, expect_idle, check_invariants, 3000};
+    "reuse", "a thread takes the slot of a thread that exits", reuse_setup, expect_idle, check_invariants, 3000};
+const sim::Scenario kRegisterAgain = {
+    "register-again", "a thread unregisters, and registers again", return_setup, expect_idle, check_invariants, 3000};
 const sim::Scenario kTree = {"tree", "reports and carries of two leaves", tree_setup, expect_idle, check_invariants,
                              3000};
 
 const sim::Scenario kTreeLate = {
-    "tree-late", "a late carry of an old grace period", tree_late_setup, expect_idle, check_invariants, 4000};
+    "tree-late", "a late carry of an ended grace period", tree_late_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kAnonymous = {"anonymous",      "a section begins without a record, and a nested one registers",
                                   anonymous_setup,  expect_idle,
                                   check_invariants, 3000};
-const sim::Scenario kAnonymousHandler = {"anonymous-signal",      "and a signal handler reads in the middle of it",
-                                         anonymous_handler_setup, expect_idle,
-                                         check_invariants,        3000};
+const sim::Scenario kAnonymousHandler = {
+    "anonymous-signal",      "a signal handler reads during a section without a record",
+    anonymous_handler_setup, expect_idle,
+    check_invariants,        3000};
 
-const sim::Scenario kAloneCookie = {"alone-cookie",     "a cookie beside a grace period without holdouts",
+const sim::Scenario kAloneCookie = {"alone-cookie",     "a cookie is taken while a grace period completes immediately",
                                     alone_cookie_setup, expect_idle,
                                     check_invariants,   3000};
-const sim::Scenario kRegisterTwo = {"register-two",     "two threads register while a grace period looks for readers",
+const sim::Scenario kRegisterTwo = {"register-two",     "two threads register while a scan looks for threads",
                                     register_two_setup, expect_idle,
                                     check_invariants,   3000};
 

@@ -405,41 +405,47 @@ void told_again_setup()
 
 } // namespace
 
-extern const sim::Scenario kShare, kCrowd, kHelp, kWeak, kCookie, kReached, kPoll, kExpedited, kExpeditedTwo,
-    kExpeditedTold, kExpeditedAsk, kExpeditedAlone, kBothKinds, kSpin, kTold, kToldAgain;
+extern const sim::Scenario kGpLock, kThreeWaiters, kHelp, kLowPriority, kCookie, kReached, kPoll, kExpedited,
+    kExpeditedTwo, kExpeditedNotified, kExpeditedRequest, kExpeditedAlone, kBothKinds, kSpin, kTaskHandler,
+    kTaskHandlerAgain;
 
-const sim::Scenario kShare = {"share", "two updaters share the crank", share_setup, expect_idle, check_invariants,
-                              4000};
-const sim::Scenario kCrowd = {"crowd", "three who only wait", crowd_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kGpLock = {
+    "gp-lock", "two updaters contend for the gp lock", share_setup, expect_idle, check_invariants, 4000};
+const sim::Scenario kThreeWaiters = {
+    "three-waiters", "three threads that only wait", crowd_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kHelp = {
-    "help", "one who waits is kept from its CPU, another goes on", help_setup, nullptr, check_invariants, 6000};
-const sim::Scenario kWeak = {
-    "weak", "one who leaves its grace period to the driver", weak_setup, nullptr, check_invariants, 6000};
+    "help", "a waiting thread is stopped, and another waiter continues", help_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kLowPriority = {"low-priority",   "a waiter of low priority leaves its grace period to the driver",
+                                    weak_setup,       nullptr,
+                                    check_invariants, 6000};
 const sim::Scenario kCookie = {
-    "cookie", "a cookie against others' grace periods", cookie_setup, expect_idle, check_invariants, 4000};
+    "cookie", "a cookie during grace periods of other threads", cookie_setup, expect_idle, check_invariants, 4000};
 const sim::Scenario kReached = {
-    "reached", "a poll of a cookie that was reached is a fence", reached_setup, reached_finish, check_invariants, 1000};
+    "reached", "a poll of a reached cookie is a full fence", reached_setup, reached_finish, check_invariants, 1000};
 const sim::Scenario kPoll = {
-    "poll", "a polled cookie, the driver, and a wait for it", poll_setup, nullptr, check_invariants, 6000};
+    "poll", "a polled cookie, the driver, and a wait for the cookie", poll_setup, nullptr, check_invariants, 6000};
 const sim::Scenario kExpedited = {
-    "expedited", "an expedited grace period by the worker", expedited_setup, nullptr, check_invariants, 6000};
+    "expedited", "the worker advances an expedited grace period", expedited_setup, nullptr, check_invariants, 6000};
 const sim::Scenario kExpeditedTwo = {
-    "expedited-two", "two callers of one worker", expedited_two_setup, nullptr, check_invariants, 6000};
-const sim::Scenario kExpeditedTold = {"expedited-told",     "`notified` is set only after the worker was woken",
-                                      expedited_told_setup, nullptr,
-                                      check_tellings,       8000};
-const sim::Scenario kExpeditedAsk = {"expedited-ask",     "one who asks beside one who turns the first step",
-                                     expedited_ask_setup, nullptr,
-                                     check_invariants,    8000};
-const sim::Scenario kExpeditedAlone = {"expedited-alone",     "one who asks, and a thread that cannot be made",
+    "expedited-two", "two callers notify one worker", expedited_two_setup, nullptr, check_invariants, 6000};
+const sim::Scenario kExpeditedNotified = {"expedited-notified", "`notified` is set only after the worker was woken",
+                                          expedited_told_setup, nullptr,
+                                          check_tellings,       8000};
+const sim::Scenario kExpeditedRequest = {"expedited-request", "a thread requests while another takes the first step",
+                                         expedited_ask_setup, nullptr,
+                                         check_invariants,    8000};
+const sim::Scenario kExpeditedAlone = {"expedited-alone",     "a thread requests, and no worker can be created",
                                        expedited_alone_setup, nullptr,
                                        check_invariants,      8000};
 const sim::Scenario kBothKinds = {"both-kinds",     "a normal and an expedited grace period wait for one reader",
                                   both_kinds_setup, nullptr,
                                   check_invariants, 6000};
-const sim::Scenario kSpin = {"spin", "both kinds spin and boost", spin_setup, nullptr, check_invariants, 8000};
-const sim::Scenario kTold = {"told", "a parked task calls a handler", told_setup, nullptr, check_invariants, 8000};
-const sim::Scenario kToldAgain = {
-    "told-again", "it is called for each task that comes", told_again_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kSpin = {"spin", "both kinds of grace period spin and boost", spin_setup, nullptr, check_invariants,
+                             8000};
+const sim::Scenario kTaskHandler = {
+    "task-handler", "a parked task causes a call of the handler", told_setup, nullptr, check_invariants, 8000};
+const sim::Scenario kTaskHandlerAgain = {"task-handler-again", "the handler is called for each arriving task",
+                                         told_again_setup,     nullptr,
+                                         check_invariants,     8000};
 
 } // namespace scenarios
