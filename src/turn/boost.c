@@ -454,6 +454,19 @@ bool turn_boost_here(struct gp_state *gp_state)
     return !slow;
 }
 
+static bool start_booster(struct turn *turn)
+{
+    if (work_worker_start(booster_of(turn)) != 0)
+        return false;
+
+    work_worker_lift(nudger_of(turn), nudger_priority(turn));
+    work_worker_lift(booster_of(turn), booster_priority(turn));
+    work_worker_wake(booster_of(turn));
+    return true;
+}
+
+/* A caller of class SCHED_DEADLINE cannot create threads: the driver creates the worker.  If that is refused as well,
+ * the next poll tries again. */
 void turn_boost(struct gp_state *gp_state)
 {
     struct turn *turn = gp_state->turn;
@@ -461,12 +474,18 @@ void turn_boost(struct gp_state *gp_state)
         return;
 
     work_worker_want(booster_of(turn), 1u << gp_state->kind);
-    if (work_worker_start(booster_of(turn)) != 0)
-        return; /* the next poll tries again */
+    bool driver = work_driver_has_thread(turn->work) && work_driver_runs(turn->work);
+    if (!start_booster(turn) && driver && !work_driver_is_me(turn->work))
+        work_driver_wake(turn->work, false);
+}
 
-    work_worker_lift(nudger_of(turn), nudger_priority(turn));
-    work_worker_lift(booster_of(turn), booster_priority(turn));
-    work_worker_wake(booster_of(turn));
+void turn_boost_serve(struct turn *turn)
+{
+    struct work_worker *booster = booster_of(turn);
+    if (!work_worker_is_wanted(booster) || work_worker_runs(booster) || !work_driver_is_me(turn->work))
+        return;
+    work_retry(turn->work); /* the caller was refused, which says nothing about the driver */
+    (void)start_booster(turn);
 }
 
 /* May the worker boost?  Not if a nudger of higher priority was refused. */

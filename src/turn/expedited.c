@@ -120,6 +120,7 @@ bool turn_expedited_is_left(struct turn *turn)
 void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve))
 {
     const struct turn_options options = {.serve = serve};
+    turn_boost_serve(turn);
     if (!turn_expedited_is_left(turn))
         return;
 

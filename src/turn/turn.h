@@ -230,6 +230,8 @@ extern const struct work_job turn_job_expedited;
 bool turn_boost_is_due(struct gp_state *gp_state);
 /* Have the boost worker boost the holdouts that do not run, for about a tick.  Does not wait. */
 void turn_boost(struct gp_state *gp_state);
+/* By the driver, in each pass: create the boost worker for callers that could not. */
+void turn_boost_serve(struct turn *turn);
 /* turn_helper_priority() is the initial priority of a helper of expedited grace periods whose creator has priority
  * @creator. turn_boost_here(): if the calling thread is real-time and no lower than the boost worker, boost the
  * holdouts to its own priority, each for at most one slice.  False: not permitted, another thread boosts, or a slice

@@ -404,6 +404,26 @@ CHILD(deadline_class_registered)
     }).join();
 }
 
+/* The thread cannot create the boost worker, and no other thread of the program calls the library meanwhile. */
+CHILD(deadline_class_boosts)
+{
+    std::atomic<bool> inside{false};
+    std::thread reader([&] {
+        rcu_read_lock();
+        inside = true;
+        REQUIRE(test::eventually([] { return test::thread_called("rtrcu-boost") != 0; }));
+        rcu_read_unlock();
+    });
+    std::thread([&] {
+        REQUIRE(rtrcu_register_thread(0) == 0);
+        if (!test::become_sched_deadline(5000000))
+            _exit(77);
+        REQUIRE(test::eventually([&] { return inside.load(); }));
+        synchronize_rcu_expedited();
+    }).join();
+    reader.join();
+}
+
 class DeadlineClass : public testing::TestWithParam<const char *>
 {
 };
@@ -416,6 +436,7 @@ TEST_P(DeadlineClass, CallsOfItsThreadsWork)
     EXPECT_TRUE(test::exited_well(result));
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, DeadlineClass, testing::Values("deadline_class", "deadline_class_registered"));
+INSTANTIATE_TEST_SUITE_P(Threads, DeadlineClass,
+                         testing::Values("deadline_class", "deadline_class_registered", "deadline_class_boosts"));
 
 } // namespace
