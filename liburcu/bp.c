@@ -80,7 +80,7 @@ void urcu_bp_after_fork_child(void)
 {
 }
 
-/* ---- pointers, under names of its own ---- */
+/* ---- pointers, under bp's own names ---- */
 
 void *urcu_bp_dereference_sym(void *p)
 {

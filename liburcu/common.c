@@ -42,7 +42,8 @@ static void say_whose_names(void)
         return;
     if (symbol->st_shndx == SHN_UNDEF || same_folder(own.dli_fname, first.dli_fname))
         return; /* the program takes the address of another object's function, and so defines the symbol itself */
-    fprintf(stderr, "rtrcu: %s: %s was loaded before %s and defines the same names: the program uses it\n",
+    fprintf(stderr,
+            "rtrcu: %s: %s was loaded before %s and defines the same names: the program uses the former definitions\n",
             shim_flavour.name, first.dli_fname, own.dli_fname);
 }
 
@@ -86,7 +87,8 @@ bool NAME(poll_state_synchronize_rcu)(struct rtrcu_flavor_cookie state)
 
 /* ---- callbacks ---- */
 
-/* Queue to a CPU's server only inside a section. */
+/* Queues @head.  If a CPU has a server of its own, the call is in a section, which keeps that server from being
+ * freed. */
 void NAME(call_rcu)(struct rcu_head *head, rcu_callback_t func)
 {
     struct rtrcu_adopted *own = shim_domain();

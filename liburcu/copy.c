@@ -2,8 +2,9 @@
 /* A program's own copy of the flavour's table, for programs of liburcu 0.13 and of 0.15.
  *
  * A program that takes the table's address is linked with room for it: 112 bytes by liburcu 0.13, 128 by 0.15.  At its
- * start the loader copies the library's table there, as many bytes as the smaller of both symbols has, and prints a
- * warning if the library's is larger.  So the symbol has 112 bytes, and a larger copy is completed here, before main().
+ * start the loader copies the library's table to that room, as many bytes as the smaller of both symbols has, and
+ * prints a warning if the library's is larger.  So the symbol has 112 bytes, and a larger copy is completed here,
+ * before main().
  * tested by: test/dropin/table.c
  */
 #include <dlfcn.h>
@@ -15,7 +16,7 @@
 
 #include "shim.h"
 
-/* Without a size, which the program chooses. */
+/* The exported table, declared without a size, which the program chooses. */
 extern EXPORT const uintptr_t NAME(flavor)[];
 
 /* Value: an address, and whether the loader has made it read-only. */

@@ -46,7 +46,8 @@ static __attribute__((noinline)) void wake(struct rtrcu_adopted_reader *self)
     rtrcu_adopt_wake(shim_domain());
 }
 
-/* Returns early if the word has the current generation: no grace period that has advanced it waits for this thread. */
+/* Returns early if the word has the current generation: no grace period that has advanced the generation waits for this
+ * thread. */
 void urcu_qsbr_quiescent_state(void)
 {
     struct rtrcu_adopted_reader *self = &urcu_qsbr_reader;

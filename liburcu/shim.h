@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Shared declarations of the libraries that replace liburcu's: names with the flavour's prefix, and the program's view
- * of its data.  The build defines FLAVOUR: memb, mb, qsbr or bp.
+ * of the flavour's data.  The build defines FLAVOUR: memb, mb, qsbr or bp.
  *
  * Data shared with programs is reached through the global offset table: a program that was linked to such data has its
  * own copy, and of two libraries with the same names both use the first one's.
@@ -15,7 +15,7 @@
 
 #include <rtrcu/detail/adopt.h>
 
-/* This library defines them itself. */
+/* Names that this library defines itself. */
 #undef urcu_memb_register_thread
 #undef urcu_mb_register_thread
 #undef urcu_qsbr_register_thread
@@ -52,7 +52,7 @@ extern EXPORT struct shim_gp NAME(gp);
 EXPORT void NAME(read_lock)(void);
 EXPORT void NAME(read_unlock)(void);
 EXPORT int NAME(read_ongoing)(void);
-/* Exported where liburcu exports them: by qsbr; the last one by all but bp. */
+/* Exported by the flavours for which liburcu exports them: qsbr; unregister_thread by all but bp. */
 void NAME(quiescent_state)(void);
 void NAME(thread_offline)(void);
 void NAME(thread_online)(void);
@@ -85,7 +85,7 @@ EXPORT void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh);
 
 /* ---- defined by table.S and copy.c ---- */
 
-/* The flavour's table; urcu_memb_flavor, or that of another flavour, is its first part. */
+/* The flavour's table; urcu_memb_flavor, or the symbol of the flavour in use, is its first part. */
 extern const struct rtrcu_flavor_0_15 shim_table;
 /* Complete the copy of the table that the loader has made in the program. */
 void shim_complete_copy(void);

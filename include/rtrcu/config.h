@@ -71,7 +71,8 @@ struct rtrcu_config {
     int32_t maxbatch;         /* callbacks per pass (policy throttle) */
     int32_t plugticks;        /* ticks of pause after a pass, 0 = continue immediately (policy throttle) */
     int32_t blimit;           /* callbacks per batch while the backlog is small */
-    int32_t qhimark;          /* backlog above which the limit is raised and the grace period hurried */
+    int32_t qhimark;          /* backlog above which batches have no limit (adaptive) and the grace period begins
+                                 immediately */
     int32_t qlowmark;         /* backlog at which the normal limit applies again */
     int32_t qmax;             /* backlog at which backpressure acts */
     int64_t budget_ns;        /* longest batch in a call of the owner */
@@ -79,12 +80,12 @@ struct rtrcu_config {
     int64_t spin_us;          /* how long a grace period spins on readers' words before it sleeps */
     int64_t boost_delay_us;   /* age at which a normal grace period boosts its readers */
     int64_t stall_timeout_ms; /* age at which a grace period or rcu_barrier() is reported, 0 = never */
-    int32_t krcud_when;       /* when a daemon gets the rest: while real-time work waits, or always (policy krcud) */
+    int32_t krcud_when;       /* when a daemon runs the callbacks after bhlimit: while real-time work waits, or always
+                                 (policy krcud) */
     int32_t adaptive;         /* 0 or 1: a backlog above qhimark removes the limits blimit and maxbatch until it is at
                                  qlowmark */
-    /* How long a fork waits at most for running callbacks of the library's threads to return.  Once forks have kept
-     * such a
-     * thread from running callbacks for this long, it runs a batch anyway. */
+    /* The longest time that a fork waits until running callbacks of the library's threads have returned.  A thread that
+     * forks have kept from running callbacks for this long runs a batch anyway. */
     int64_t fork_wait_us;
     char cpus[64];      /* CPUs of the library's threads: "0-3,7"; "" = those with which the process began */
     int64_t idle_scans; /* scans skip a thread found outside in this many consecutive scans, until it reads; 0 = never
@@ -114,16 +115,14 @@ static inline void rtrcu_config_init(struct rtrcu_config *config)
  * Blocks:   yes, until the new values are in force.
  * Ordering: none.
  * Returns:  0; -EINVAL: a value, or a combination of values, is not allowed; -ENOMEM; another -errno: not all daemons
- * of
- *           policy krcud can be created now.  On failure nothing is changed, and rtrcu_config_error() and standard
- *           error
- *           have the reason.
+ *           of policy krcud can be created now.  On failure nothing is changed, and the reason is printed on standard
+ *           error and returned by rtrcu_config_error().
  * See:      docs/configuration.md
  */
 int rtrcu_configure(const struct rtrcu_config *config);
 
-/* Why the last rtrcu_configure() or rtrcu_config_set() of this thread was refused; "" if it was accepted, or if there
- * was no memory for the reason.  Valid until the next of these calls by this thread. */
+/* The reason why the last rtrcu_configure() or rtrcu_config_set() of this thread was refused; "" if it was accepted, or
+ * if there was no memory for the reason.  Valid until the next of these calls by this thread. */
 const char *rtrcu_config_error(void);
 
 /* Set one field by its name and text, as the environment does.  0, or -EINVAL with rtrcu_config_error(): a field beyond
@@ -188,8 +187,8 @@ struct rtrcu_stats {
     uint64_t threads_slept; /* times that scans began to skip a thread, after idle_scans scans outside */
     uint64_t threads_woken; /* times that an idle thread was scanned again, since it read or became a deadline thread */
     uint64_t gp_at_once;    /* of gp_completed, number that found no reader and completed immediately */
-    uint64_t gp_unfenced;   /* number of others that needed no heavy fence: only online qsbr threads were scanned, or
-                               none */
+    uint64_t gp_unfenced;   /* of the other grace periods, number that needed no heavy fence: only online qsbr threads
+                               were scanned, or none */
     uint64_t callback_oldest_ns; /* now: when the oldest of the backlog was queued, CLOCK_MONOTONIC; 0 = none */
     uint64_t callback_ns_max;    /* longest callback: the mean of up to eight that ran in a row */
     uint64_t callback_longest;   /* address of its function; that of free() for rcu_free() and rcu_free_head() */

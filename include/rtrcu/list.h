@@ -5,9 +5,9 @@
  * Names and meanings are the Linux kernel's.  Three rules hold throughout:
  *  - functions without _rcu are for lists that no reader can reach, and for updaters that only read;
  *  - updaters exclude each other, by a lock or by being one thread; readers only need a section;
- *  - a node removed by an _rcu function keeps its forward link for the readers that are at it, so it may be freed or
+ *  - a node removed by an _rcu function keeps its forward link for readers that have reached it, so it may be freed or
  *    inserted again only after a gp.
- * Works in C11 and in C++17.  sys/queue.h defines another LIST_HEAD: see LIST_HEAD() below.
+ * Works in C11 and in C++17.  sys/queue.h defines a different LIST_HEAD: see LIST_HEAD() below.
  */
 #include <rtrcu/rcu.h> /* first, since it may define this header's guard */
 
@@ -34,8 +34,8 @@ struct hlist_head {
 #define RTRCU_HLIST_GONE_NEXT ((struct hlist_node *)0x130)
 #define RTRCU_HLIST_GONE_PPREV ((struct hlist_node **)0x140)
 
-/* From a node to its object and back.  By address arithmetic, since a head belongs to no object and the computed
- * address may not even be aligned.  The second keeps NULL. */
+/* The object of a node, and the node of an object; the second function maps NULL to NULL.  By address arithmetic, since
+ * a head belongs to no object and the computed address may not even be aligned. */
 static inline void *rtrcu_list_object(const void *node, size_t offset)
 {
     return (void *)((uintptr_t)node - offset);
@@ -48,7 +48,7 @@ static inline void *rtrcu_list_node(const void *object, size_t offset)
 {
     return (void *)((uintptr_t)object + offset);
 }
-/* Avoids warnings about C casts in a C++ program's own lines. */
+/* A cast that causes no warning about C casts in a C++ program's own lines. */
 #ifdef __cplusplus
 #define RTRCU_LIST_AS(type, pointer) static_cast<type>(pointer)
 #else
@@ -57,7 +57,8 @@ static inline void *rtrcu_list_node(const void *object, size_t offset)
 #define RTRCU_LIST_NODE(pos, member)                                                                                   \
     RTRCU_LIST_AS(__typeof__(&(pos)->member), rtrcu_list_node((pos), offsetof(__typeof__(*(pos)), member)))
 
-/* The member name of a traversal; a condition under which no section is needed may follow it. */
+/* The arguments of a traversal after its head: the member's name, and perhaps a condition under which no section is
+ * needed. */
 #define RTRCU_LIST_MEMBER(member, ...) member
 #define RTRCU_LIST_CONDITION(member, condition, ...) (condition)
 #ifdef RTRCU_DEBUG
@@ -71,8 +72,8 @@ static inline void *rtrcu_list_node(const void *object, size_t offset)
 
 /* ---- list: heads and objects ------------------------------------------------------------------------------------- */
 
-/* LIST_HEAD(name) defines an empty list, as in the kernel; LIST_HEAD(name, type) is that of sys/queue.h.  If that is
- * included after this header, it owns the name; RTRCU_LIST_HEAD(name) always works. */
+/* LIST_HEAD(name) defines an empty list, as in the kernel; LIST_HEAD(name, type) is that of sys/queue.h.  If
+ * sys/queue.h is included after this header, its LIST_HEAD replaces this one; RTRCU_LIST_HEAD(name) always works. */
 #undef LIST_HEAD
 #define LIST_HEAD_INIT(name)                                                                                           \
     {                                                                                                                  \
@@ -103,7 +104,7 @@ static inline void INIT_LIST_HEAD(struct list_head *list)
 #define list_next_entry(pos, member) list_entry((pos)->member.next, __typeof__(*(pos)), member)
 #define list_prev_entry(pos, member) list_entry((pos)->member.prev, __typeof__(*(pos)), member)
 
-/* Queries.  Readers too may call list_empty(), whose result may be stale immediately.  The others are for the
+/* Queries.  Readers too may call list_empty(), whose result may be stale immediately.  The other queries are for the
  * updater. */
 static inline bool list_empty(const struct list_head *head)
 {
@@ -136,8 +137,8 @@ static inline void rtrcu_list_link(struct list_head *before, struct list_head *n
     after->prev = node;
     rtrcu_store_relaxed(&before->next, node);
 }
-/* A release: this may be the first link by which a reader reaches @after, which may have been published through the
- * removed node just before. */
+/* Link @before and @after, which removes the nodes between them.  A release: this may be the first link by which a
+ * reader reaches @after, which may have been published through the removed node just before. */
 static inline void rtrcu_list_unlink(struct list_head *before, struct list_head *after)
 {
     after->prev = before;
@@ -145,7 +146,7 @@ static inline void rtrcu_list_unlink(struct list_head *before, struct list_head 
 }
 
 /*
- * list_add - insert @node after @head: at the front of a list, or after another node.  list_add_tail() inserts before
+ * list_add - insert @node after @head, which is the head of a list or a node on it.  list_add_tail() inserts before
  * @head, list_del() removes, list_del_init() also makes the node an empty list, list_move() and list_move_tail() remove
  * and insert, list_replace() puts @fresh in @old's place, list_splice() and list_splice_init() move a whole list after
  * @head.
@@ -239,11 +240,11 @@ static inline void list_add_tail_rcu(struct list_head *node, struct list_head *h
 }
 
 /*
- * list_del_rcu - remove @node; readers that are at it continue to the rest of the list.
+ * list_del_rcu - remove @node; readers that have reached it continue to the rest of the list.
  * Context:  the one updater of the list; readers may walk it meanwhile.
  * Blocks:   never.
  * Ordering: release, for the nodes after @node.  The object may be freed or inserted again after a gp.
- * Returns:  nothing.  list_empty(@node) means nothing afterwards; a second removal faults.
+ * Returns:  nothing.  The result of list_empty(@node) is meaningless afterwards; a second removal faults.
  * See:      synchronize_rcu(), call_rcu(), rcu_free()
  */
 static inline void list_del_rcu(struct list_head *node)
@@ -304,8 +305,8 @@ static inline void list_splice_tail_init_rcu(struct list_head *list, struct list
 /* The object that link @ptr leads to, which is not a head. */
 #define list_entry_rcu(ptr, type, member) list_entry(rcu_dereference(ptr), type, member)
 
-/* A reader must not call list_empty() and then follow the link, since the list can become empty in between: one load
- * does both. */
+/* The node after @node, or NULL at the end of the list, by one load.  A reader must not call list_empty() and then load
+ * the link, since the list can become empty in between. */
 static inline struct list_head *rtrcu_list_follow(struct list_head *node, const struct list_head *head)
 {
     struct list_head *next = rcu_dereference(node->next);
@@ -323,7 +324,7 @@ static inline struct list_head *rtrcu_list_follow(struct list_head *node, const 
          RTRCU_LIST_NODE(pos, RTRCU_LIST_MEMBER(__VA_ARGS__, 0)) != (head);                                            \
          pos = list_entry_rcu((pos)->RTRCU_LIST_MEMBER(__VA_ARGS__, 0).next, __typeof__(*(pos)),                       \
                               RTRCU_LIST_MEMBER(__VA_ARGS__, 0)))
-/* From the node after @pos, and from @pos itself: the same section must have been open since @pos was found. */
+/* Walk from the node after @pos, or from @pos itself; the same section must have been open since @pos was found. */
 #define list_for_each_entry_continue_rcu(pos, head, member)                                                            \
     for (pos = list_entry_rcu((pos)->member.next, __typeof__(*(pos)), member); RTRCU_LIST_NODE(pos, member) != (head); \
          pos = list_entry_rcu((pos)->member.next, __typeof__(*(pos)), member))
@@ -376,8 +377,9 @@ static inline void rtrcu_hlist_unlink(struct hlist_node *node)
 }
 
 /*
- * hlist_add_head - insert @node at the front; hlist_add_before() and hlist_add_behind() insert it next to another node,
- * hlist_del() removes it, hlist_del_init() leaves it as INIT_HLIST_NODE() does and also accepts a node on no list.
+ * hlist_add_head - insert @node at the front; hlist_add_before() and hlist_add_behind() insert it before or after a
+ * node of the list, hlist_del() removes it, hlist_del_init() leaves it as INIT_HLIST_NODE() does and also accepts a
+ * node on no list.
  * Context:  the updater of a list that no reader can reach.
  * Blocks:   never.
  * Ordering: none that may be relied on.
@@ -421,7 +423,7 @@ static inline void hlist_del_init(struct hlist_node *node)
 
 /*
  * hlist_add_head_rcu - publish @node at the front; hlist_add_tail_rcu() at the end, to which it walks;
- * hlist_add_before_rcu() and hlist_add_behind_rcu() next to another node of the list.
+ * hlist_add_before_rcu() and hlist_add_behind_rcu() before or after a node of the list.
  * Context:  the one updater of the list; readers may walk it meanwhile.
  * Blocks:   never.
  * Ordering: release: a reader that reaches @node sees everything stored to its object before the call.
@@ -449,8 +451,8 @@ static inline void hlist_add_behind_rcu(struct hlist_node *node, struct hlist_no
 }
 
 /*
- * hlist_del_rcu - remove @node; readers that are at it continue to the rest of the list.  hlist_del_init_rcu() also
- * makes hlist_unhashed(@node) true, and accepts a node that is on no list.
+ * hlist_del_rcu - remove @node; readers that have reached it continue to the rest of the list.  hlist_del_init_rcu()
+ * also makes hlist_unhashed(@node) true, and accepts a node that is on no list.
  * Context:  the one updater of the list; readers may walk it meanwhile.
  * Blocks:   never.
  * Ordering: release, for the nodes after @node.  The object may be freed or inserted again after a gp.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Longest prefix match: the value of the longest prefix of an address, for IPv4, IPv6 and bit strings up to 128 bits.
  *
- * Look-ups are wait-free and inline, and belong inside a section.  Updates exclude each other by one
- * priority-inheriting lock a table; they allocate before they take it.  Addresses and prefixes are bytes in network
- * order: the first bit is the highest of the first byte.
+ * Look-ups are wait-free and inline, and belong inside a section.  Updates exclude each other by a priority-inheriting
+ * lock per table; they allocate memory before they take the lock.  Addresses and prefixes are bytes in network order:
+ * the first bit is the highest of the first byte.
  */
 #include <rtrcu/rcu.h> /* first, since it may define this header's guard */
 
@@ -26,12 +26,12 @@ extern "C" {
  * begins a run.  Constant once published, except the atomic fields.  @room lpm */
 struct rtrcu_lpm_node {
     uint64_t starts[4];
-    uint8_t ranks[4]; /* runs that begin in the words of @starts before this one */
+    uint8_t ranks[4]; /* number of runs that begin in the earlier words of @starts */
     uint16_t words_count;
     uint16_t prefixes;   /* prefixes that end in this node; listed after the words */
     uintptr_t inherited; /* atomic: the value of the longest prefix that ends above the node; written under the lock */
     struct rcu_head head;
-    /* Each is atomic: one for each run, then values of prefixes that longer ones hide. */
+    /* Each is atomic: one for each run, then values of prefixes that longer prefixes hide. */
     __extension__ uintptr_t words[];
 };
 
@@ -54,12 +54,12 @@ typedef void (*rtrcu_lpm_visit_t)(const uint8_t *key, unsigned int length, void 
 /* Value: the place of a walk; zeroed = the beginning. */
 struct rtrcu_lpm_cursor {
     uint8_t key[RTRCU_LPM_BITS_MAX / 8];
-    unsigned int length; /* the walk continues with the prefix of @key that has this length, or with the first one after
-                            it */
+    unsigned int length; /* the walk continues with the prefix of @key that has this length, or with the next prefix */
 };
 
 /* The word of @byte in @node.
- * [O36] Look-up's half; the update's are lpm_publish() and lpm_inherit().  Acquire: the node or value is complete. */
+ * [O36] Look-up's half; the update's halves are lpm_publish() and lpm_inherit().  Acquire: the node or value is
+ * complete. */
 static inline uintptr_t rtrcu_lpm_step(const struct rtrcu_lpm_node *node, unsigned int byte)
 {
     uint64_t up_to = node->starts[byte / 64] & ~UINT64_C(0) >> (63 - byte % 64);
@@ -114,7 +114,7 @@ static inline void *rtrcu_lpm_lookup_ipv4(const struct rtrcu_lpm *lpm, uint32_t 
  * Returns:  0; -EINVAL: @bits is not 1 to 128; -ENOMEM.  On failure *lpm is unchanged.
  */
 int rtrcu_lpm_create(struct rtrcu_lpm **lpm, unsigned int bits);
-/* End a table that no thread uses any more; the program waits for a gp first.  Values stay the caller's.  NULL is
+/* Destroy a table that no thread uses any more; the program waits for a gp first.  Values stay the caller's.  NULL is
  * ignored. */
 void rtrcu_lpm_destroy(struct rtrcu_lpm *lpm);
 
@@ -122,14 +122,14 @@ void rtrcu_lpm_destroy(struct rtrcu_lpm *lpm);
  * rtrcu_lpm_insert - insert the first @length bits of @key as a prefix of @value.
  * Context:  any thread, in sections or outside; not in signal handlers, nor in a function called by a table.  Further
  *           bits of @key are ignored.
- * Blocks:   in the allocator, and while another thread updates the table, which it boosts.  The time is proportional to
- *           the nodes and front words below the prefix: see docs/tables.md.
+ * Blocks:   in the allocator, and while another thread updates the table; boosts that thread.  The time is proportional
+ *           to the nodes and front words below the prefix: see docs/tables.md.
  * Ordering: a release: a look-up that finds @value sees everything stored before. [O36]
  * Returns:  0; -EEXIST: the prefix exists; -EINVAL: @length is above the table's, or @value is NULL or odd; -ENOMEM.
  *           On failure the table is unchanged.
  */
 int rtrcu_lpm_insert(struct rtrcu_lpm *lpm, const void *key, unsigned int length, void *value);
-/* Give an existing prefix another value; @old, unless NULL, receives the former, which may be freed after a gp.
+/* Replace the value of an existing prefix; @old, unless NULL, receives the former value, which may be freed after a gp.
  * Otherwise as rtrcu_lpm_insert(), with -ENOENT. */
 int rtrcu_lpm_replace(struct rtrcu_lpm *lpm, const void *key, unsigned int length, void *value, void **old);
 /* Remove a prefix.  As rtrcu_lpm_replace(); -ENOMEM is possible here too, and then nothing is removed. */

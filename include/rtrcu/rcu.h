@@ -118,8 +118,8 @@ static inline void rcu_read_unlock_qs(void)
 
 /* ---- pointers --------------------------------------------------------------------------------------------------- */
 
-/* Does not compile unless @p, which is not evaluated, is a pointer: the accesses below would accept any word.  In C++
- * it may also be a std::atomic of a pointer. */
+/* A check at compile time that @p, which is not evaluated, is a pointer: the accesses below would accept any word.  In
+ * C++ @p may also be a std::atomic of a pointer. */
 #ifdef __cplusplus
 extern "C++" {
 template <typename T> char rtrcu_pointer_only(T *const volatile &);
@@ -168,8 +168,8 @@ inline T *const *rtrcu_pointer_place(const Atomic<T *> &p) noexcept
 #define rcu_dereference_protected(p, c) rcu_access_pointer(p)
 #endif
 
-/* Publish: everything stored to *v before is visible to a reader that dereferences p.  In all three macros v is
- * converted to p's type as by an assignment, with the compiler's warnings or errors. */
+/* Publish: everything stored to *v before is visible to a reader that dereferences p.  In this macro and the two below,
+ * v is converted to p's type as by an assignment, with the compiler's warnings or errors. */
 #define rcu_assign_pointer(p, v)                                                                                       \
     __extension__({                                                                                                    \
         __typeof__(*RTRCU_POINTER_PLACE(p)) rtrcu_assigned = (v);                                                      \
@@ -210,8 +210,8 @@ void rtrcu_cond_synchronize_expedited(uint64_t cookie);
  *           an explicit section is offline while it waits.
  * Blocks:   yes.  A caller takes the steps of the gp itself if no other thread does; several callers share one gp.
  * Ordering: full fence before and after; a gp's usual guarantee. [O1][O2]
- * Returns:  nothing; cannot fail.  Inside a section: debug builds abort with a message; release builds print it and the
- *           stall report follows, since the call can never return.
+ * Returns:  nothing; cannot fail.  Inside a section: debug builds abort with a message; release builds print the
+ *           message, and the stall report follows, since the call can never return.
  */
 static inline void synchronize_rcu(void)
 {
@@ -223,8 +223,8 @@ static inline void synchronize_rcu_expedited(void)
     rtrcu_synchronize_expedited();
 }
 
-/* Both return a cookie for "a full gp from now"; lock-free.  The second also requests that gp, and may create a thread;
- * if the kernel refuses the thread now, the polling call tries again. */
+/* Both functions return a cookie for "a full gp from now"; lock-free.  start_poll_synchronize_rcu() also requests that
+ * gp, and may create a thread; if the kernel refuses the thread now, the polling call tries again. */
 static inline unsigned long get_state_synchronize_rcu(void)
 {
     return rtrcu_get_state();
@@ -239,13 +239,13 @@ static inline bool poll_state_synchronize_rcu(unsigned long cookie)
 {
     return rtrcu_poll_state(cookie);
 }
-/* Wait for the gp of @cookie, unless it has ended already.  Context and ordering of synchronize_rcu(). */
+/* Wait for the gp of @cookie, unless it has ended already.  Context and ordering as for synchronize_rcu(). */
 static inline void cond_synchronize_rcu(unsigned long cookie)
 {
     rtrcu_cond_synchronize(cookie);
 }
 
-/* The same four for expedited gps; a cookie is valid only for the kind that returned it. */
+/* The same four functions for expedited gps; a cookie is valid only for the kind of gp for which it was returned. */
 static inline unsigned long get_state_synchronize_rcu_expedited(void)
 {
     return rtrcu_get_state_expedited();
@@ -267,8 +267,7 @@ static inline void cond_synchronize_rcu_expedited(unsigned long cookie)
  * rtrcu_set_stall_handler - set the function that receives stall reports, line by line; NULL = standard error.
  * Context:  any; in force from the next report on, and a report in progress may end with the old handler.
  * Blocks:   never.  @handler runs in a thread of the library, at kthread_prio, that holds no lock: it may wait, even
- * for
- *           grace periods, and may end its thread, but not throw.  While it runs no other report is printed.
+ *           for grace periods, and may end its thread, but not throw.  While it runs no other report is printed.
  * Ordering: stores before the call are visible to @handler.
  * Returns:  nothing; cannot fail.
  */
@@ -312,8 +311,7 @@ static inline int call_rcu_try(struct rcu_head *head, rcu_callback_t func)
  * Blocks:   never, unless @func does.
  * Ordering: full fence before the check; pairs with registration. [O12]
  * Returns:  nothing; cannot fail.  Runs @func immediately only while the calling thread is the only registered one and
- * in
- *           no section; callbacks that call it nest at most 8 deep, then queue.
+ *           in no section; callbacks that call it nest at most 8 deep, then queue.
  */
 static inline void call_rcu_rt(struct rcu_head *head, rcu_callback_t func)
 {
@@ -334,7 +332,7 @@ static inline void call_rcu_hurry(struct rcu_head *head, rcu_callback_t func)
 /*
  * rcu_barrier - wait until every callback that was queued before the call, by any thread, has returned.
  * Context:  any thread outside sections, callbacks and signal handlers.  Inside a callback, or an exit handler run by
- *           its exit(), it would wait for itself: it ends the program with a message.
+ *           its exit(), the call would wait for itself, so it ends the program with a message.
  * Blocks:   yes.  Callbacks queued meanwhile, even by callbacks, do not prolong it.  It does not wait for readers:
  *           synchronize_rcu() does.
  * Ordering: the effects of those callbacks are visible to the caller. [O5]
@@ -410,8 +408,7 @@ int rtrcu_unregister_thread(void);
  * rtrcu_set_exit_handler - set a function to be called by a thread that exits inside a section; NULL = none.
  * Context:  any; @handler runs in the exiting thread, before its record is released, if its nesting is not 0.  It may
  *           leave sections, or transfer them to tasks by rcu_task_list().  Sections that are still open after it, or
- *           without a handler, are reported and closed.  Exceptions: a thread that has neither record nor exit hook,
- *           for
+ *           without a handler, are reported and ended.  Exceptions: a thread that has neither record nor exit hook, for
  *           lack of memory; and a section that begins after the hook, in a later destructor: grace periods wait for it.
  * Blocks:   never.
  * Ordering: stores before the call are visible to @handler.
@@ -436,9 +433,9 @@ static inline void rcu_unregister_thread(void)
     (void)rtrcu_unregister_thread();
 }
 
-/* A quiescent-state thread that is about to sleep goes offline: gps do not wait for it.  In other threads both do
- * nothing.  Both never block, except as rcu_quiescent_state() does with driver=sched.  A deadline thread that was
- * offline for 100 ticks may have to wake the driver when it comes online. */
+/* A quiescent-state thread that is about to sleep goes offline: gps do not wait for it.  In other threads these two
+ * functions do nothing.  They never block, except as rcu_quiescent_state() does with driver=sched.  A deadline thread
+ * that was offline for 100 ticks may have to wake the driver when it comes online. */
 static inline void rcu_thread_offline(void)
 {
     rtrcu_thread_offline();
@@ -454,8 +451,7 @@ static inline void rcu_thread_online(void)
  *           driver=sched takes steps of grace periods.
  * Blocks:   never, unless callbacks do; one load and one branch while nothing is requested.  With an owner's policy it
  *           invokes ready callbacks within the budget.  With driver=sched it takes a step of a grace period, for which
- *           it
- *           may wait for short priority-inheriting locks; a deadline thread never does.
+ *           it may wait for short priority-inheriting locks; a deadline thread never does.
  * Ordering: full, if a gp waits for this thread; else none.
  * Returns:  nothing.
  */
@@ -499,8 +495,8 @@ int rtrcu_ready_fd(void);
 /*
  * rtrcu_shutdown - run all queued callbacks, and end every thread of the library.
  * Context:  outside sections and callbacks.  No other thread is in a call of the library, and all domains and tables
- *           have been cleaned up, or are not in use meanwhile.  A later call starts the library again; before it
- *           another driver may be configured.
+ *           have been cleaned up, or are not in use meanwhile.  A later call of the library creates its threads again;
+ *           before that call a different driver may be configured.
  * Blocks:   as rcu_barrier(), and until the threads have exited.
  * Ordering: as rcu_barrier().
  * Returns:  0.  -EDEADLK: called inside a section or a callback; nothing has ended.
@@ -510,16 +506,16 @@ int rtrcu_ready_fd(void);
 int rtrcu_shutdown(void);
 
 /* Set the absolute CLOCK_MONOTONIC time, in nanoseconds, of the loop's next event: with policy inline no callback in
- * the thread's own calls begins after a clock reading past it.  0 = none.  Makes the calling thread a deadline thread,
- * as rtrcu_register_thread() does; if that is refused, as inside a section, no deadline is set. */
+ * the thread's own calls begins after a clock reading past this time.  0 = none.  Makes the calling thread a deadline
+ * thread, as rtrcu_register_thread() does; if that is refused, as inside a section, no deadline is set. */
 static inline void rcu_set_deadline(int64_t deadline_ns)
 {
     rtrcu_set_deadline(deadline_ns);
 }
 
-/* State that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  It
- * applies to the CPU of the call, until the thread revokes it, unregisters or exits.  Has no effect in a thread whose
- * exit hook has run, or that cannot have one.  Never blocks. */
+/* State that real-time work waits on this CPU (policy krcud then keeps to bhlimit), or that it no longer does.  The
+ * statement applies to the CPU of the call, until the thread revokes it, unregisters or exits.  Has no effect in a
+ * thread whose exit hook has run, or that cannot have one.  Never blocks. */
 static inline void rcu_rt_awake(bool awake)
 {
     rtrcu_rt_awake(awake);

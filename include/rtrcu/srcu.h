@@ -15,15 +15,15 @@
 extern "C" {
 #endif
 
-/* Counters of one CPU, by index.  A section may end on another stripe than it began on: only sums mean anything.
- * @room srcu */
+/* Counters of one CPU, by index.  A section may end on a different stripe than it began on, so only sums are
+ * meaningful.  @room srcu */
 struct rtrcu_srcu_stripe {
     uint64_t locks[2];   /* atomic: sections begun */
     uint64_t unlocks[2]; /* atomic: sections ended */
 } __attribute__((aligned(64)));
 
 #define RTRCU_SRCU_STRIPES_MAX 64
-/* srcu_read_lock() checks for contention where the low bits of a stripe's count are all set. */
+/* srcu_read_lock() checks for contention when these low bits of a stripe's count are all set. */
 #ifdef RTRCU_DEBUG
 #define RTRCU_SRCU_SAMPLE UINT64_C(1)
 #else
@@ -36,7 +36,7 @@ struct srcu_struct {
     uint32_t *slot;    /* constant: where waiters of this domain announce themselves, in the library */
     uint32_t
         current;  /* atomic: index of sections that begin, and above it the number of forks; written under the lock */
-    uint32_t key; /* constant: the domain's number, shifted by one; with an index: what waiters announce */
+    uint32_t key; /* constant: the domain's number, shifted by one; with an index, the value that waiters announce */
     uint32_t sampled;         /* atomic: 1 + the CPU of a reader */
     const char *name;         /* constant */
     struct srcu_struct *next; /* the list of domains; under its lock */
@@ -60,7 +60,7 @@ uint64_t rtrcu_srcu_start_poll(struct srcu_struct *domain);
 bool rtrcu_srcu_poll_state(struct srcu_struct *domain, uint64_t cookie);
 void rtrcu_srcu_call(struct srcu_struct *domain, struct rcu_head *head, rcu_callback_t func);
 void rtrcu_srcu_barrier(struct srcu_struct *domain);
-/* Callbacks that have not returned; for the end of domains in other languages. */
+/* Number of callbacks that have not returned; for the destruction of domains in other languages. */
 uint64_t rtrcu_srcu_pending(const struct srcu_struct *domain);
 /* Out of line, for languages without C's inline functions. */
 int rtrcu_srcu_read_lock(struct srcu_struct *domain);
@@ -71,28 +71,28 @@ void rtrcu_srcu_read_unlock(struct srcu_struct *domain, int index);
 /*
  * init_srcu_struct - initialise a domain, whose memory must not move.
  * Context:  any thread, not in signal handlers.
- * Blocks:   briefly, for a lock.  The first one creates the worker, a thread that serves all domains.
+ * Blocks:   briefly, for a lock.  The first call creates the worker, a thread that serves all domains.
  * Ordering: none; the program publishes the domain.
- * Returns:  0; -EBUSY: the domain has begun already, which is reported, and nothing is changed.  Where no thread can be
- *           created, callers of srcu_barrier() serve.
+ * Returns:  0; -EBUSY: the domain is initialised already, which is reported, and nothing is changed.  Where no thread
+ *           can be created, callers of srcu_barrier() run the callbacks.
  */
 #define init_srcu_struct(domain) rtrcu_srcu_init((domain), #domain)
 
 /*
- * cleanup_srcu_struct - end a domain; its memory is the program's again.
+ * cleanup_srcu_struct - destroy a domain; the program may use its memory again.
  * Context:  any thread, not in signal handlers, once no section, callback or call uses the domain.
  * Blocks:   briefly, for a lock.
  * Ordering: as synchronize_srcu() for the sections that have ended.
- * Returns:  0; -EBUSY: the domain is in use; -EINVAL: it has not begun, or has ended.  Both are reported, and change
- *           nothing.
+ * Returns:  0; -EBUSY: the domain is in use; -EINVAL: it is not initialised, or has been destroyed.  Both are reported,
+ *           and change nothing.
  */
 static inline int cleanup_srcu_struct(struct srcu_struct *domain)
 {
     return rtrcu_srcu_cleanup(domain);
 }
 
-/* Define a domain at file scope, for the whole program or for one file.  It begins before ordinary constructors of the
- * object that it is in.  Before that object is unloaded, no section, callback or call may use the domain. */
+/* Define a domain at file scope, for the whole program or for one file.  It is initialised before ordinary constructors
+ * of the object that contains it.  Before that object is unloaded, no section, callback or call may use the domain. */
 #define DEFINE_SRCU(name) RTRCU_SRCU_DEFINE(, name)
 #define DEFINE_STATIC_SRCU(name) RTRCU_SRCU_DEFINE(static, name)
 #define RTRCU_SRCU_DEFINE(scope, name)                                                                                 \
@@ -110,7 +110,7 @@ static inline int cleanup_srcu_struct(struct srcu_struct *domain)
 /* ---- sections ---------------------------------------------------------------------------------------------------- */
 
 /* The counters that the caller uses.
- * [O35] Reader's half; the other is srcu_grow(). */
+ * [O35] Reader's half; the growing half is srcu_grow(). */
 static inline struct rtrcu_srcu_stripe *rtrcu_srcu_own_stripe(const struct srcu_struct *domain)
 {
     uintptr_t stripes = rtrcu_load_acquire(&domain->stripes), last = RTRCU_SRCU_STRIPES_MAX - 1;
@@ -181,8 +181,8 @@ static inline __attribute__((always_inline)) void srcu_read_unlock(struct srcu_s
     rtrcu_srcu_leave(domain, index);
 }
 
-/* As srcu_read_lock() and srcu_read_unlock(), for a section that another thread may end.  The thread that began it may
- * wait for its end. */
+/* As srcu_read_lock() and srcu_read_unlock(), for a section that another thread may end.  The thread that began the
+ * section may wait for the section's end. */
 static inline __attribute__((always_inline)) int srcu_down_read(struct srcu_struct *domain)
 {
     int index;
@@ -210,20 +210,20 @@ static inline __attribute__((always_inline)) void srcu_up_read(struct srcu_struc
  * Blocks:   as long as those sections last; sections of other domains do not matter.
  * Ordering: full fence before and after; a gp's usual guarantee. [O32][O33]
  * Returns:  nothing; cannot fail.  Inside a section of @domain it never returns, and the stall report names the domain;
- *           checked builds end the program if the section is noted: RTRCU_DEBUG.
+ *           checked builds end the program if the section's code was built with RTRCU_DEBUG.
  */
 static inline void synchronize_srcu(struct srcu_struct *domain)
 {
     rtrcu_srcu_synchronize(domain);
 }
-/* As synchronize_srcu(), which begins its gp immediately too. */
+/* The same as synchronize_srcu(), which also begins its gp immediately. */
 static inline void synchronize_srcu_expedited(struct srcu_struct *domain)
 {
     rtrcu_srcu_synchronize(domain);
 }
 
-/* Both return a cookie for "a full gp of @domain from now"; lock-free.  The second also requests that gp, and may
- * create the worker. */
+/* Both functions return a cookie for "a full gp of @domain from now"; lock-free.  start_poll_synchronize_srcu() also
+ * requests that gp, and may create the worker. */
 static inline unsigned long get_state_synchronize_srcu(struct srcu_struct *domain)
 {
     return rtrcu_srcu_get_state(domain);
@@ -242,8 +242,8 @@ static inline bool poll_state_synchronize_srcu(struct srcu_struct *domain, unsig
 
 /*
  * call_srcu - run @func(@head) after a grace period of @domain, on the worker.
- * Context:  any thread, inside a section or not; in a signal handler once an ordinary call has created the worker: that
- *           of init_srcu_struct(), or any call_srcu().
+ * Context:  any thread, inside a section or not; in a signal handler only after init_srcu_struct(), or a call_srcu()
+ *           outside of handlers, has created the worker.
  * Blocks:   never; wait-free, without lock or allocation.  A deadline thread makes no system call if there is a worker.
  * Ordering: stores before the call are visible to @func; @func runs after every section that began before it. [O5]
  * Returns:  nothing; cannot fail.  @head belongs to the library until @func starts; checked builds end the program if
@@ -257,8 +257,8 @@ static inline void call_srcu(struct srcu_struct *domain, struct rcu_head *head, 
 
 /*
  * srcu_barrier - wait until every callback of @domain that was queued before the call, by any thread, has returned.
- * Context:  any thread outside sections and callbacks of @domain; not in signal handlers.  Inside such a callback it
- *           would wait for itself: it ends the program with a message.
+ * Context:  any thread outside sections and callbacks of @domain; not in signal handlers.  Inside such a callback the
+ *           call would wait for itself, so it ends the program with a message.
  * Blocks:   yes.  Callbacks queued meanwhile do not prolong it.
  * Ordering: the effects of those callbacks are visible to the caller. [O5]
  * Returns:  nothing; cannot fail.  If no other call uses the domain, cleanup_srcu_struct() may follow.

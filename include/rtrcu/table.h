@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* A table's part of the program's object.  The program allocates the object, and may free it a gp after it was removed.
+/* A table's part of the program's object.  The program allocates the object, and may free it a gp after its removal.
  * @room table */
 struct rtrcu_hash_node {
     uint64_t hash;  /* the mixed hash; written before the node is published */
@@ -26,8 +26,8 @@ struct rtrcu_hash_node {
 #define RTRCU_HASH_LINK_NODE ((uintptr_t)1)
 #define RTRCU_HASH_MOVED (UINT64_C(1) << 63)
 
-/* One cache line of a bucket: six entries, a tag for each, and a link to entries that have no slot.  A link is 0,
- * the address of another line, or that of a node plus RTRCU_HASH_LINK_NODE.  Written under the stripe's lock.
+/* One cache line of a bucket: six entries, a tag for each, and a link to entries that have no slot.  A link is 0, the
+ * address of a further line, or the address of a node plus RTRCU_HASH_LINK_NODE.  Written under the stripe's lock.
  * @room table */
 struct rtrcu_hash_line {
     uint64_t head;                                   /* atomic: a byte of tag for each slot, and MOVED */
@@ -39,7 +39,8 @@ struct rtrcu_hash_line {
 struct rtrcu_hash_generation {
     struct rtrcu_hash_line *lines;      /* constant */
     uint64_t mask;                      /* constant: number of buckets - 1 */
-    struct rtrcu_hash_generation *next; /* atomic: where MOVED buckets are; written by the resizer */
+    struct rtrcu_hash_generation *next; /* atomic: the generation that has the entries of MOVED buckets; written by the
+                                           resizer */
 };
 
 /* The part of a table that look-ups read.  @room table */
@@ -72,8 +73,8 @@ struct rtrcu_hash_counters {
 typedef bool (*rtrcu_hash_match_t)(const struct rtrcu_hash_node *node, const void *key);
 typedef void (*rtrcu_hash_visit_t)(struct rtrcu_hash_node *node, void *argument);
 
-/* A bijection, so that equal hashes stay equal and others stay apart: tags and buckets depend on every bit, even if the
- * program's hash is the key itself. */
+/* Mix a hash, so that tags and buckets depend on each of its bits, even if the program's hash is the key itself.  A
+ * bijection: different hashes stay different. */
 static inline uint64_t rtrcu_hash_mix(uint64_t hash)
 {
     hash ^= hash >> 32;
@@ -92,7 +93,8 @@ static inline uint64_t rtrcu_hash_fits(uint64_t head, uint64_t mixed)
 }
 
 /* The bucket of @mixed, and the content of its head.
- * [O30] Look-up's half; the mover's is table_bucket_move().  Acquires: the next generation's bucket is complete. */
+ * [O30] Look-up's half; the mover's half is table_bucket_move().  Acquires: the next generation's bucket is
+ * complete. */
 static inline const struct rtrcu_hash_line *rtrcu_hash_bucket(const struct rtrcu_hash *table, uint64_t mixed,
                                                               uint64_t *head)
 {
@@ -106,7 +108,7 @@ static inline const struct rtrcu_hash_line *rtrcu_hash_bucket(const struct rtrcu
 }
 
 /* The first entry of equal hash among the slots of @line that @match accepts, or NULL.
- * [O29] Look-up's half; the other is table_line_put(). */
+ * [O29] Look-up's half; the updater's half is table_line_put(). */
 static inline __attribute__((always_inline)) struct rtrcu_hash_node *
 rtrcu_hash_in_line(const struct rtrcu_hash_line *line, uint64_t head, uint64_t mixed, rtrcu_hash_match_t match,
                    const void *key)
@@ -132,7 +134,7 @@ rtrcu_hash_in_line(const struct rtrcu_hash_line *line, uint64_t head, uint64_t m
  * Context:  inside a section, signal handlers included; the compiler specialises it for a constant @match.
  * Blocks:   never.  Wait-free, without an atomic instruction or a store.
  * Ordering: an acquire of the entry, with everything stored before it was inserted. [O29][O30]
- * Returns:  the entry, valid until the section ends; NULL: none.  Among duplicates any one.
+ * Returns:  the entry, valid until the section ends; NULL: there is none.  Of several duplicates, any may be returned.
  * See:      rtrcu_hash_lookup_each()
  */
 static inline __attribute__((always_inline)) struct rtrcu_hash_node *
@@ -202,7 +204,7 @@ static inline __attribute__((always_inline)) void rtrcu_hash_lookup_each(const s
  */
 int rtrcu_hash_create(struct rtrcu_hash **table, const struct rtrcu_hash_config *config);
 /*
- * rtrcu_hash_destroy - end a table, also during a resize.
+ * rtrcu_hash_destroy - destroy a table, also during a resize.
  * Context:  any thread, not in signal handlers, once no thread begins to use the table.  NULL is ignored.
  * Blocks:   as rtrcu_hash_create().
  * Ordering: a gp: sections that began before may still look up.
@@ -215,20 +217,20 @@ void rtrcu_hash_destroy(struct rtrcu_hash *table);
 /*
  * rtrcu_hash_insert - insert @node unless an entry of its hash exists that @match accepts for @key.
  * Context:  inside a section; not in a signal handler, nor in a function called by a table.
- * Blocks:   only while another thread updates the same stripe, or the resizer moves one bucket of it; boosts that
- *           thread.  Makes no other system call on a deadline thread; on others it may wake the resizer.
+ * Blocks:   only while another thread updates the same stripe, or the resizer moves a bucket of that stripe; boosts
+ *           that thread.  Makes no other system call on a deadline thread; on others it may wake the resizer.
  * Ordering: a release: a look-up that finds @node sees everything stored before. [O29]
  * Returns:  0; -EEXIST: @existing, unless NULL, receives the entry, valid until the section ends; -ENOSPC: the table is
  *           at its limit; -E2BIG: the bucket is as long as permitted.  On failure @node stays the caller's.
  */
 int rtrcu_hash_insert(struct rtrcu_hash *table, uint64_t hash, struct rtrcu_hash_node *node, rtrcu_hash_match_t match,
                       const void *key, struct rtrcu_hash_node **existing);
-/* As rtrcu_hash_insert(), but entries of the same key do not matter.  -EEXIST: @node is in the table already. */
+/* As rtrcu_hash_insert(), but entries with the same key may exist.  -EEXIST: @node is in the table already. */
 int rtrcu_hash_add(struct rtrcu_hash *table, uint64_t hash, struct rtrcu_hash_node *node);
-/* Put @fresh in @old's place; a look-up finds one of them.  Context and ordering of rtrcu_hash_insert().  0; -ENOENT:
- * @old is not in the table.  After a gp @old may be freed. */
+/* Put @fresh in @old's place; each look-up finds one of the two.  Context and ordering as for rtrcu_hash_insert().  0;
+ * -ENOENT: @old is not in the table.  After a gp @old may be freed. */
 int rtrcu_hash_replace(struct rtrcu_hash *table, struct rtrcu_hash_node *old, struct rtrcu_hash_node *fresh);
-/* Remove @node, which may be freed after a gp.  Context and ordering of rtrcu_hash_insert().  0 for exactly one of
+/* Remove @node, which may be freed after a gp.  Context and ordering as for rtrcu_hash_insert().  0 for exactly one of
  * several callers; -ENOENT: it is not in the table. */
 int rtrcu_hash_remove(struct rtrcu_hash *table, struct rtrcu_hash_node *node);
 

@@ -24,7 +24,7 @@ struct rtrcu_link {
     struct rtrcu_link *next, *prev;
 };
 
-/* One per task, in memory that lives as long as the task.  Its fields belong to the library. */
+/* The library's data of one task, in memory that exists as long as the task.  Only the library accesses the fields. */
 struct rcu_task {
     struct rtrcu_link link;       /* link in a thread's or a leaf's list.  @room parked */
     struct reader_record *record; /* atomic: owner of its list, if a thread's.  @room parked, section, reader */
@@ -56,12 +56,11 @@ static inline void rcu_task_init(struct rcu_task *task, const char *name)
 }
 
 /*
- * rcu_task_park - the task that runs on this thread is about to be suspended.
+ * rcu_task_park - take @task's sections off this thread, on which it runs and is about to be suspended.
  * Context:  the thread that runs it, in its scheduler's switch; not in signal handlers.  The task takes along the
  *           sections that it has opened since it was resumed, and those with which it was resumed; sections that the
  *           thread had open before stay.  A task that was not resumed on this thread takes over the open sections of
- *           the
- *           innermost task that was resumed there with a section, or, without such a task, all of the thread's.
+ *           the innermost task that was resumed there with a section, or, without such a task, all of the thread's.
  * Blocks:   no longer than a short priority-inheriting lock; constant cost, no allocation.  Without a section it does
  *           nothing.
  * Ordering: the section remains open: gps that began before or begin meanwhile wait for it. [O14]
@@ -73,11 +72,10 @@ static inline void rcu_task_park(struct rcu_task *task)
 }
 
 /*
- * rcu_task_resume - @task continues, or begins, on this thread.
+ * rcu_task_resume - put @task's sections on this thread, on which it is about to continue or begin.
  * Context:  any thread, even inside sections of its own or of other tasks, before the task's code runs.  Nested tasks
- * of
- *           one thread are resumed from the outermost inwards, and parked from the innermost outwards.  Each resume is
- *           followed by a park or an exit on the same thread.
+ *           of one thread are resumed from the outermost inwards, and parked from the innermost outwards.  Each resume
+ *           is followed by a park or an exit on the same thread.
  * Blocks:   never.
  * Ordering: none needed: the task stays listed until its outermost rcu_read_unlock().
  * Returns:  nothing; cannot fail.  A task that runs on this thread already is unchanged.
@@ -87,7 +85,8 @@ static inline void rcu_task_resume(struct rcu_task *task)
     rtrcu_task_resume(task);
 }
 
-/* @task ends; called on the thread where it is mounted, or parked.  A section left open is reported and closed. */
+/* End @task; called on the thread where it is mounted, or while it is parked.  A section left open is reported and
+ * ended. */
 static inline void rcu_task_exit(struct rcu_task *task)
 {
     rtrcu_task_exit(task);
@@ -109,7 +108,7 @@ static inline void rcu_task_list(struct rcu_task *task)
 }
 
 /* End the section that rcu_task_list() listed; on any thread, never blocks for longer than a short lock.  Does nothing
- * if it was not listed. */
+ * if no section is listed. */
 static inline void rcu_task_unlist(struct rcu_task *task)
 {
     rtrcu_task_unlist(task);
@@ -123,8 +122,8 @@ static inline bool rcu_task_blocking(const struct rcu_task *task)
 }
 
 /* Set a function that a thread of the library, which holds no lock, calls whenever a gp begins to wait for more parked
- * tasks; it calls rcu_task_blocking() for its own tasks.  Not called for tasks parked on threads without a record.
- * Calls do not overlap.  NULL = none. */
+ * tasks; @handler calls rcu_task_blocking() for its own tasks.  Not called for tasks parked on threads without a
+ * record.  Calls do not overlap.  NULL = none. */
 static inline void rcu_task_set_blocking_handler(void (*handler)(void))
 {
     rtrcu_task_set_blocking_handler(handler);

@@ -4,7 +4,7 @@
  *
  * liburcu's headers that belong to no flavour may be included in the same file: lists, queues, stacks and hash tables.
  * If they define rcu_dereference() and related names again, both mean the same.  <rtrcu/detail/liburcu.h> refuses
- * others.
+ * liburcu's other headers.
  */
 #include <rtrcu/rcu.h> /* first, since it may define this header's guard */
 
@@ -18,8 +18,8 @@ extern "C" {
 /* This library as a flavour for liburcu-cds, with the fields of liburcu 0.15, of which older versions know the first:
  *     table = cds_lfht_new_flavor(1, 1, 0, CDS_LFHT_AUTO_RESIZE, &rtrcu_flavor, NULL);
  * The type is complete if <urcu/flavor.h> is included.  A hash table does not resize during fork(), if the forking
- * thread is outside sections and, in the quiescent-state discipline, offline.  The fork waits for that: no task may be
- * parked or listed that only the forking thread would continue. */
+ * thread is outside sections and, in the quiescent-state discipline, offline.  The fork waits until a resize has
+ * paused, so no task may be parked or listed that only the forking thread would continue. */
 struct rcu_flavor_struct;
 extern const struct rcu_flavor_struct rtrcu_flavor;
 

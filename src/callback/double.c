@@ -2,7 +2,7 @@
 /* Checked builds: the set of queued heads; a head queued twice ends the program.
  *
  * Open addressing in tables of growing size.  A slot is taken by compare-and-swap; if no table has a free slot near the
- * head's place, the next table is allocated.  A head is untracked only if the system has no memory for a table. The
+ * head's place, the next table is allocated.  A head is untracked only if the system has no memory for a table.  The
  * lowest bit of an entry is the enum callback_queued_to of its head.
  * tested by: test/unit/callback/double.cc
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The life of a table of prefixes, and its counters.
+/* Creation and destruction of tables of prefixes, and their counters.
  *
  * tested by: test/unit/lpm/update.cc
  */
@@ -33,7 +33,8 @@ int rtrcu_lpm_create(struct rtrcu_lpm **shown, unsigned int bits)
     return 0;
 }
 
-/* Recursive, by one level of the address each time. */
+/* Free the node of @word, if it leads to a node, and all nodes below.  Recursive, by one level of the address each
+ * time. */
 static void free_below(uintptr_t word)
 {
     struct rtrcu_lpm_node *node = lpm_node_of(word);

@@ -3,8 +3,8 @@
  *
  * Knows: the public interface, callbacks.  Must not know: the values.
  *
- * A prefix of at most 16 bits is in @values of its table, by its code; a longer one is in the node in which its last
- * bit is.  A code of a prefix within a node, or the front table, is its bits after a leading 1: codes sort by length.
+ * A prefix of at most 16 bits is in @values of its table, by its code; a longer prefix is in the node that contains its
+ * last bit.  The code of a prefix within a node, or the front table, is a 1 followed by its bits: codes sort by length.
  * Front words, and the words of a node, hold the value that results from all prefixes of an address, so a look-up reads
  * no prefix.
  *
@@ -13,7 +13,8 @@
  * INV-LP1: for each address the last word that a look-up reads is the value of the longest prefix of that address.
  * INV-LP2: @inherited of a node is the value of the longest prefix that ends above it, for all addresses of the node.
  *
- * A published node changes only in @inherited and in the words that lead to other nodes; a retired one not at all.
+ * A published node changes only in @inherited and in the words that lead to other nodes; a retired node does not
+ * change.
  */
 #ifndef RTRCU_LPM_LPM_H
 #define RTRCU_LPM_LPM_H
@@ -35,7 +36,7 @@ struct lpm {
     uint64_t prefixes, nodes, node_bytes; /* under the lock */
 };
 
-/* A prefix that ends in a node.  A node's are sorted by code. */
+/* A prefix that ends in a node.  The prefixes of a node are sorted by code. */
 struct lpm_prefix {
     uint16_t code;
     uint16_t word; /* index of its value among the node's words */
@@ -73,7 +74,7 @@ static inline uint32_t lpm_code(uint32_t bits, unsigned int width, unsigned int 
 /* ---- nodes: node.c ---- */
 
 const struct lpm_prefix *lpm_node_prefixes(const struct rtrcu_lpm_node *node);
-/* The place of @byte's word. */
+/* The address of @byte's word. */
 uintptr_t *lpm_node_word(struct rtrcu_lpm_node *node, unsigned int byte);
 /* Publish @word at @link, where a word leads to a node or is a value. */
 void lpm_publish(uintptr_t *link, uintptr_t word);
@@ -92,9 +93,9 @@ void lpm_draft_add(struct lpm_draft *draft, uint32_t code, uintptr_t value);
 void lpm_draft_remove(struct lpm_draft *draft, unsigned int index);
 /* Set the word by which @byte leads to a node; 0: it leads to none. */
 void lpm_draft_set_child(struct lpm_draft *draft, unsigned int byte, uintptr_t word);
-/* Compute the runs and words.  Returns the bytes that a node with these needs. */
+/* Compute the runs and words.  Returns the size in bytes of a node with these. */
 size_t lpm_draft_lay_out(struct lpm_draft *draft);
-/* Fill @node, not yet published, with what was laid out. */
+/* Fill @node, not yet published, with the draft, which was laid out. */
 void lpm_draft_init_node(const struct lpm_draft *draft, struct rtrcu_lpm_node *node, uintptr_t inherited);
 
 #endif

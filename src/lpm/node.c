@@ -16,7 +16,7 @@ uintptr_t *lpm_node_word(struct rtrcu_lpm_node *node, unsigned int byte)
     return &node->words[node->ranks[byte / 64] + rtrcu_popcount(up_to) - 1];
 }
 
-/* [O36] Update's half; the look-up's is rtrcu_lpm_step().
+/* [O36] Update's half; the look-up's half is rtrcu_lpm_step().
  *  - Our store first:  the look-up reads the new word with an acquire, and sees the whole content of the node or value;
  *  - The look-up's load first:  the look-up reads the former word, and stays in nodes that outlive its section.
  * Forbidden: the look-up reads the new word, AND the former content of the memory of the node or value. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Updates: insert, replace and remove a prefix.
  *
- * An update that needs memory leaves the lock, allocates, and begins again; so no thread allocates under the lock.
+ * An update that needs memory releases the lock, allocates, and begins again; so no thread allocates under the lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ struct lpm_update {
 
 /* A new node has one prefix or one child: at most three runs, and the prefix. */
 #define FRESH_BYTES (sizeof(struct rtrcu_lpm_node) + 3 * sizeof(uintptr_t) + sizeof(struct lpm_prefix))
-/* The update needs memory, and has changed nothing. */
+/* The result of an update that needs memory, and has changed nothing. */
 #define NEEDS_MEMORY 1
 
 static void free_node(struct rcu_head *head)
@@ -65,7 +65,8 @@ static unsigned int byte_at(const struct lpm_update *update, unsigned int level)
 
 /* ---- the front table ---- */
 
-/* The value of the longest prefix of at most 16 bits that contains the word, and its length. */
+/* The value, and the length, of the longest prefix of at most 16 bits that contains the addresses of front word
+ * @slot. */
 static uintptr_t front_value(const struct lpm *lpm, uint32_t slot, unsigned int *length)
 {
     for (*length = RTRCU_LPM_FRONT_BITS;; --*length) { /* ends at length 0 */
@@ -103,7 +104,7 @@ static int update_front(struct lpm_update *update)
 /* ---- nodes ---- */
 
 /* Fill @path down to the node at @level, where the prefix ends.  Returns the number of nodes found; @inherited is the
- * value of the addresses of the first one missing. */
+ * value for the addresses of the first missing node. */
 static unsigned int descend(struct lpm_update *update, unsigned int level, uintptr_t *inherited)
 {
     uintptr_t *link = &update->lpm->shown.front[slot_of(update)];
@@ -159,7 +160,7 @@ static struct rtrcu_lpm_node *exchange(struct lpm_update *update, unsigned int l
 }
 
 /* Make nodes for the levels from @first to @last, the last with the prefix alone.  Returns the word that leads to the
- * first. */
+ * first node. */
 static uintptr_t make_chain(struct lpm_update *update, unsigned int first, unsigned int last, uintptr_t inherited,
                             uint32_t code)
 {
@@ -181,7 +182,7 @@ static uintptr_t make_chain(struct lpm_update *update, unsigned int first, unsig
     return word;
 }
 
-/* Insert a prefix whose node does not exist.  @found nodes above it do. */
+/* Insert a prefix whose node does not exist; @found nodes above that node exist. */
 static int insert_chain(struct lpm_update *update, unsigned int found, unsigned int level, uintptr_t inherited,
                         uint32_t code)
 {
@@ -208,7 +209,8 @@ static int insert_chain(struct lpm_update *update, unsigned int found, unsigned 
     return 0;
 }
 
-/* Remove the node at @level, whose draft is empty, and each node above that leads to nothing else. */
+/* Remove the node at @level, whose draft is empty, and each node above that has no prefix and leads to no other
+ * node. */
 static int remove_nodes(struct lpm_update *update, unsigned int level)
 {
     unsigned int top = level;
@@ -289,7 +291,7 @@ static bool supply(struct lpm_update *update)
 static int perform(struct lpm_update *update)
 {
     int result;
-    do { /* again only if another thread's update changed the needs: that one succeeded */
+    do { /* again only if another thread's update changed the needs: that update succeeded */
         if (!supply(update))
             return -ENOMEM;
         lock_acquire(&update->lpm->lock);
@@ -299,7 +301,7 @@ static int perform(struct lpm_update *update)
     return result;
 }
 
-/* Copy the first bits of @key; the others are 0. */
+/* Copy the first update->length bits of @key; the bits after them are 0. */
 static void copy_key(struct lpm_update *update, const uint8_t *key)
 {
     memcpy(update->key, key, (update->length + 7) / 8);

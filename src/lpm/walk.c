@@ -50,7 +50,8 @@ static unsigned int first_byte(const struct lpm_walk *walk, unsigned int index)
     return memcmp(walk->key, walk->cursor->key, index) == 0 ? walk->cursor->key[index] : 0;
 }
 
-/* Recursive, by one level of the address each time.  @index: the place of the node's byte in the key. */
+/* Visit the prefixes in @node and below.  Recursive, by one level of the address each time.  @index: the place of the
+ * node's byte in the key. */
 static bool walk_node(struct lpm_walk *walk, struct rtrcu_lpm_node *node, unsigned int index)
 {
     uint16_t words[512]; /* by code: 1 + index of the value's word */

@@ -13,7 +13,7 @@ uint32_t reader_inside(const struct reader_record *record);
 /* Make the owner take its slow path.  True if the flag was clear.  Under the leaf lock; the owner is registered. */
 bool reader_arm(struct reader_record *record);
 /* Clear the calling thread's flag, before it reads the requests; a full fence.  Called inside a counted slow path
- * (INV-RD2). In full-fence mode, and while the thread is asleep in the library, the flag stays set. */
+ * (INV-RD2).  In full-fence mode, and while the thread is asleep in the library, the flag stays set. */
 void reader_disarm(struct reader_registry *registry);
 /* Set the calling thread's own flag, so that it takes its slow path again.  A thread without a record takes its slow
  * path in any case. */
@@ -59,7 +59,7 @@ static inline void reader_idle_settle(struct reader_leaf *leaf, uint32_t asleep)
  */
 
 /* Store the owner's id in the boost word and set the owner's flag.  False: the boost word is in use.  Under the leaf
- * lock. @armed: receives a count for reader_boost_confirmed(). */
+ * lock.  @armed: receives a count for reader_boost_confirmed(). */
 bool reader_boost(struct reader_record *record, uint32_t *armed);
 /* Is the flag still set, so that the owner's unlock will release the boost word?  Sets the flag again if not.  A flag
  * that another thread has set since the last call counts as lost, since no fence has followed it.  Under the leaf lock,

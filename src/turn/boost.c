@@ -276,7 +276,7 @@ static void have_nudged(struct turn *turn, bool tightly)
 }
 
 /* One poll by the nudger: the CPU on which the booster runs, UINT32_MAX = no thread boosts; and the time until the next
- * poll. If that is PLAT_FOREVER, the next booster has to wake the nudger. */
+ * poll.  If that is PLAT_FOREVER, the next booster has to wake the nudger. */
 static uint32_t check_booster(struct turn *turn, uint32_t *idle, int64_t *nap_ns)
 {
     struct turn_boosting *boosting = &turn->boosting;

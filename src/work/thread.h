@@ -99,7 +99,7 @@ static inline int work_thread_nice(const struct work_thread *thread)
     return thread->attr->nice;
 }
 /* Claim the creation of a thread.  1: the caller must call work_thread_make().  0: the thread exists, or another thread
- * creates it.  -EAGAIN: a thread was refused less than a tick ago. From a claim to the end of work_thread_make()
+ * creates it.  -EAGAIN: a thread was refused less than a tick ago.  From a claim to the end of work_thread_make()
  * signals are blocked, with the previous mask in @saved: a handler might fork, and the child has no creator for the
  * thread, or would have two. */
 int work_thread_claim(struct work *work, struct work_thread *thread, sigset_t *saved);

@@ -3,7 +3,7 @@
  * one change together, and are installed together.
  *
  * A flavour is a domain of its own.  Its readers' words are in the program, at offsets that liburcu's ABI fixes, since
- * programs have the read side compiled in; so its word is liburcu's, not the one of <rtrcu/rcu.h>.
+ * programs have the read side compiled in.  So a flavour's word has liburcu's layout, not that of <rtrcu/rcu.h>.
  */
 #ifndef RTRCU_DETAIL_ADOPT_H
 #define RTRCU_DETAIL_ADOPT_H
@@ -19,8 +19,8 @@ extern "C" {
 
 enum { RTRCU_ADOPT_MEMB, RTRCU_ADOPT_MB, RTRCU_ADOPT_QSBR, RTRCU_ADOPT_BP, RTRCU_ADOPT_FLAVOURS };
 
-/* A thread's block, 256 bytes.  Programs know the word at 0, for qsbr `waiting` at 144, and whether it is registered,
- * at 152 or for qsbr at 160, which their debug builds read.  Aligned no further than the C library's own thread-local
+/* A thread's block, 256 bytes.  Programs access the word at 0 and, for qsbr, `waiting` at 144; their debug builds read
+ * `registered` at 152, or for qsbr `registered_qsbr` at 160.  Aligned no further than the C library's own thread-local
  * storage: otherwise a running program could not load its library.  @room urcu */
 struct rtrcu_adopted_reader {
     uint64_t word; /* atomic; written by the owner alone */
@@ -32,7 +32,7 @@ struct rtrcu_adopted_reader {
     uint32_t registered;      /* written by the owner */
     uint32_t exit_rounds;     /* written by the owner: rounds of destructors that the exit hook has waited */
     uint32_t registered_qsbr; /* written by the owner: equals `registered` */
-    uint32_t in_callbacks;    /* written by the owner: it is a server's thread */
+    uint32_t in_callbacks;    /* written by the owner: the thread is a server's */
     uint64_t unused_last[11];
 } __attribute__((aligned(64)));
 
@@ -43,9 +43,10 @@ struct rtrcu_adopt_flavour {
     uint32_t kind;
     const char *name;                             /* in reports */
     uint64_t *generation;                         /* the first member of the program's `struct urcu_gp` */
-    uint32_t *futex;                              /* the second */
+    uint32_t *futex;                              /* the second member of that struct */
     uint32_t *light;                              /* not 0: readers rely on membarrier(); NULL: they never do */
-    struct rtrcu_adopted_reader *(*self)(void);   /* bp: returns NULL until the thread has one */
+    struct rtrcu_adopted_reader *(*self)(void);   /* the calling thread's block; bp: NULL until the thread has a
+                                                     block */
     void (*be)(struct rtrcu_adopted_reader *own); /* bp: sets the thread's block; NULL if blocks are thread-local */
     struct adopt_ring **(*ring)(void);            /* address of the calling thread's ring pointer; NULL: no rings */
 };
@@ -56,8 +57,8 @@ struct adopt_server;  /* struct call_rcu_data in programs */
 /* The domain of @flavour's kind, created at the first call.  Ends the process if there is no memory for it. */
 struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour);
 
-/* Make the calling thread a reader, if it is not one; with qsbr, one that is online.  Async-signal-safe, except in a
- * process that had 32 thread-specific keys when the library was loaded: there it may allocate. */
+/* Make the calling thread a reader, if it is not a reader yet; with qsbr, an online reader.  Async-signal-safe, except
+ * in a process that had 32 thread-specific keys when the library was loaded: there it may allocate. */
 void rtrcu_adopt_register(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_unregister(struct rtrcu_adopted *adopted);
 /* Wake the sleeping waiter that a reader has found at the end of its section. */
@@ -73,30 +74,35 @@ bool rtrcu_adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie);
 /* Queue to the server in use.  A server that belongs to a CPU is used only if the caller is in a section. */
 void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
 void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted);
-/* At most 4,096 functions of a thread wait; beyond that the caller waits for a grace period and runs them. */
+/* Call @func(@p) after a grace period.  At most 4,096 functions of a thread wait; beyond that the caller waits for a
+ * grace period and runs them. */
 void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
-/* Wait until functions deferred before have returned: those of all threads, those of the calling thread. */
+/* Wait until all functions that were deferred before have returned; the second call: those that the calling thread
+ * deferred. */
 void rtrcu_adopt_defer_barrier(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_defer_barrier_own(struct rtrcu_adopted *adopted);
-/* Wait as above, then release the calling thread's ring. */
+/* As rtrcu_adopt_defer_barrier_own(), then release the calling thread's ring. */
 void rtrcu_adopt_defer_leave(struct rtrcu_adopted *adopted);
 
 /* Create a server of callbacks, which has one thread.  NULL with errno set: no memory.  @cpu: -1 = any. */
 struct adopt_server *rtrcu_adopt_server_create(struct rtrcu_adopted *adopted, unsigned long flags, int cpu);
-/* End the server; its remaining callbacks go to the default server.  Not for the default server itself. */
+/* Free @server, after its remaining callbacks have been moved to the default server.  Does nothing for the default
+ * server. */
 void rtrcu_adopt_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server);
 struct adopt_server *rtrcu_adopt_server_default(struct rtrcu_adopted *adopted);
 /* The server that the calling thread chose, else its CPU's, else the default.  Called inside a section, which keeps a
  * CPU's server from being freed. */
 struct adopt_server *rtrcu_adopt_server_in_use(struct rtrcu_adopted *adopted);
 struct adopt_server *rtrcu_adopt_server_of_cpu(struct rtrcu_adopted *adopted, int cpu);
-/* Returns 0; -EINVAL: no such CPU; -EEXIST: the CPU has a server.  Sets errno to the same. */
+/* Set the server of @cpu; @server NULL: remove it.  Returns 0; -EINVAL: no such CPU; -EEXIST: the CPU has a
+ * server.  Sets errno on failure. */
 int rtrcu_adopt_server_set_cpu(struct rtrcu_adopted *adopted, int cpu, struct adopt_server *server);
 struct adopt_server *rtrcu_adopt_server_of_thread(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_server_set_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
 /* The server's thread as pthread_t.  The caller must join it, since rtrcu_adopt_server_free() then does not. */
 unsigned long rtrcu_adopt_server_thread(struct rtrcu_adopted *adopted, struct adopt_server *server);
-/* Returns 0 or -ENOMEM.  qsbr: the caller may go offline meanwhile if another thread creates them too. */
+/* Create a server for each CPU that has none.  Returns 0 or -ENOMEM.  qsbr: the caller may go offline meanwhile if
+ * another thread creates servers too. */
 int rtrcu_adopt_servers_create_all(struct rtrcu_adopted *adopted, unsigned long flags);
 /* Free the servers of all CPUs, except those that another thread has begun to free. */
 void rtrcu_adopt_servers_free_all(struct rtrcu_adopted *adopted);

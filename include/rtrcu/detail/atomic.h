@@ -43,7 +43,7 @@
 #define rtrcu_compare_exchange(p, expected, desired)                                                                   \
     RTRCU_UPDATE(__atomic_compare_exchange_n((p), (expected), (desired), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 
-/* Statistics: a counter with one writer at a time; a read may be late, never torn. */
+/* Add @v to a counter with one writer at a time; a concurrent read may be late, but is never torn. */
 #define rtrcu_count_add(p, v) rtrcu_store_relaxed((p), rtrcu_load_relaxed(p) + (v))
 
 /* Add one.  Called by the owning thread and its signal handlers; a release.  A single instruction if the processor has

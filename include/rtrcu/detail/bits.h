@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Counting bits, by the processor's instruction where the program is built for one.
+/* Counting of bits, by the processor's instruction if the program is built for it.
  */
 #ifndef RTRCU_DETAIL_BITS_H
 #define RTRCU_DETAIL_BITS_H

@@ -34,7 +34,7 @@ static inline void rtrcu_cpu_relax(void)
 #endif
 }
 
-/* ThreadSanitizer does not see asm or membarrier: these annotations tell it what a grace period orders. */
+/* ThreadSanitizer does not see asm or membarrier: these annotations describe the ordering by grace periods. */
 #if defined(__SANITIZE_THREAD__)
 #define RTRCU_TSAN 1
 #elif defined(__has_feature)

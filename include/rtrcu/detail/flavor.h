@@ -15,12 +15,12 @@ struct rtrcu_fork_hooks {
     void *priv;
 };
 
-/* Value: */
+/* Value: a cookie of liburcu's polling functions. */
 struct rtrcu_flavor_cookie {
     unsigned long grace_period_id;
 };
 
-/* @room api */
+/* The first part of the table.  @room api */
 struct rtrcu_flavor {
     void (*read_lock)(void);
     void (*read_unlock)(void);

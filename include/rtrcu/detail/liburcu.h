@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Guards against liburcu's headers in the same file as <rtrcu/rcu.h>.
+/* Guards against liburcu's headers in one file with <rtrcu/rcu.h>.
  *
- * Headers of a flavour give the same names another meaning: in either order there is one error message, and if it is
- * printed here nothing else of this library is declared.  Headers of lists, queues, stacks and tables belong to no
- * flavour
- * and are accepted.  This library's own replacements of liburcu's headers are accepted as long as they define no short
- * names.
+ * Headers of a flavour give the same names a different meaning.  In either order of inclusion there is one error
+ * message; if it is reported here, nothing else of this library is declared.  Headers of lists, queues, stacks and
+ * tables belong to no flavour and are accepted.  This library's own replacements of liburcu's headers are accepted as
+ * long as they define no short names.
  */
 #ifndef RTRCU_DETAIL_LIBURCU_H
 #define RTRCU_DETAIL_LIBURCU_H

@@ -3,8 +3,7 @@
  * replacements of liburcu's headers, and offered out of line by the libraries that replace liburcu's.
  *
  * The low half of the word is the nesting; a section stores the current generation in the high half when it begins.
- * Only
- * the owner writes the word; src/urcu/urcu.h describes how grace periods interpret it.
+ * Only the owner writes the word; src/urcu/urcu.h describes how grace periods interpret it.
  */
 #ifndef RTRCU_DETAIL_NESTING_H
 #define RTRCU_DETAIL_NESTING_H
@@ -16,7 +15,7 @@
 #include <rtrcu/detail/atomic.h>
 #include <rtrcu/detail/fence.h>
 
-/* @light: NULL, or a word that is not 0 while grace periods use membarrier(). */
+/* A reader's fence: light or full.  @light: NULL, or a word that is not 0 while grace periods use membarrier(). */
 static inline void rtrcu_adopted_fence(const uint32_t *light)
 {
     if (light && __builtin_expect(rtrcu_load_relaxed(light) != 0, 1))
@@ -30,7 +29,7 @@ static inline bool rtrcu_adopted_is_inside(const uint64_t *word)
     return (uint32_t)rtrcu_load_relaxed(word) != 0;
 }
 
-/* The fence is a reader's half of [O24]; the scan is urcu_scan(). */
+/* Begin a section.  The fence is a reader's half of [O24]; the scan is urcu_scan(). */
 static inline void rtrcu_adopted_enter(uint64_t *word, const uint64_t *generation, const uint32_t *light)
 {
     uint64_t before = rtrcu_load_relaxed(word);
@@ -43,8 +42,8 @@ static inline void rtrcu_adopted_enter(uint64_t *word, const uint64_t *generatio
     rtrcu_adopted_fence(light);
 }
 
-/* True: the section was the outermost, and a waiter may be asleep.  The last fence, before the read of the futex, is a
- * reader's half of [O18]; the sleeper's half is urcu_sleep(). */
+/* End a section.  True: the section was the outermost, and a waiter may be asleep.  The last fence, before the read of
+ * the futex, is a reader's half of [O18]; the sleeper's half is urcu_sleep(). */
 static inline bool rtrcu_adopted_leave(uint64_t *word, const uint64_t *generation, const uint32_t *light)
 {
     uint64_t before = rtrcu_load_relaxed(word);

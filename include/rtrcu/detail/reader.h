@@ -17,7 +17,7 @@
  *                        update by the owner can lose it.
  *   unregistered  0x40   set at any nesting, since a signal handler may lock before registration is done.
  *
- * src/reader/word.h has the transitions from one to another.
+ * src/reader/word.h has the transitions between these values.
  *
  * On x86-64 the owner's update is one instruction, so a handler sees it either done or not begun.  Elsewhere the flag
  * is a word of its own.  The thread's address is computed anew each time, by assembly or by a function of the library:
@@ -75,7 +75,7 @@ struct rtrcu_thread {
     uint32_t bare_base;    /* nesting below that task.  @room section */
     uint32_t calls;        /* atomic for handlers: calls in progress that a fork would tear.  @room base */
     int64_t entered_ns;    /* atomic for others: time of entry, 0 = outside, or unknown.  @room api, section, reader */
-    const char *waits_in;  /* atomic for others: a call in progress that waits for its own section.  @room reader */
+    const char *waits_in;  /* atomic for others: call in progress that waits for the thread's section.  @room reader */
     uintptr_t waits_from;  /* atomic for others: call site of that call.  @room reader */
     uint32_t *waits_at;    /* atomic for handlers: the lock's word for which it waits in the kernel.  @room base */
     /* For rtrcu_thread_stats(); by the owner alone. */
@@ -163,7 +163,7 @@ static inline struct rtrcu_thread *rtrcu_self_address(void)
     return (struct rtrcu_thread *)address;
 }
 #else
-/* A call, since no compiler may keep its result across a fiber switch. */
+/* The address of rtrcu_self, by a call: no compiler may keep its result across a fiber switch. */
 static inline struct rtrcu_thread *rtrcu_self_address(void)
 {
     return rtrcu_self_pointer();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How each processor changes the reader word, except for lock and unlock.  Used inside the library only, by the
+/* Changes of the reader word on each processor, except by lock and unlock.  Used inside the library only, by the
  * transitions of src/reader/word.h, which defines which thread may make which transition.
  *
  * It is an installed header since the layout depends on the architecture: one word on x86-64, two elsewhere (see
@@ -26,13 +26,13 @@ static inline uint32_t rtrcu_word_of(const struct rtrcu_thread *thread)
     return rtrcu_load_acquire(&thread->word);
 }
 
-/* A byte store: a concurrent update by the owner may lose it. */
+/* Set the flag, by a byte store: a concurrent update by the owner may overwrite it. */
 static inline void rtrcu_word_arm(struct rtrcu_thread *thread)
 {
     rtrcu_store_release(rtrcu_word_flag_byte(thread), (uint8_t)RTRCU_FLAG_SPECIAL);
 }
 
-/* A full fence.  Returns the previous flag. */
+/* Clear the flag.  A full fence; returns the previous flag. */
 static inline uint32_t rtrcu_word_disarm(struct rtrcu_thread *thread)
 {
     return rtrcu_exchange(rtrcu_word_flag_byte(thread), (uint8_t)RTRCU_FLAG_FAST);

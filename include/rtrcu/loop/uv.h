@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* By the loop's thread alone.  It stays in place until the handle is closed. */
+/* State of the glue, used by the loop's thread alone.  Its memory must not move until the handle is closed. */
 struct rtrcu_uv {
     uv_poll_t ready;
     int number; /* the ready descriptor */
@@ -45,8 +45,8 @@ static inline void rtrcu_uv_on_closed(uv_handle_t *handle)
     close(glue->number);
 }
 
-/* Have @loop run the calling thread's callbacks when they are ready.  The handle does not keep the loop alive.  0; an
- * error of rtrcu_ready_fd() or of libuv, with nothing started. */
+/* Have @loop run the calling thread's callbacks when they are ready.  The handle does not keep the loop alive.  Returns
+ * 0; or an error of rtrcu_ready_fd() or of libuv, with nothing started. */
 static inline int rtrcu_uv_start(struct rtrcu_uv *glue, uv_loop_t *loop)
 {
     glue->number = rtrcu_ready_fd();

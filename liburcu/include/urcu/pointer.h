@@ -25,7 +25,8 @@
 extern "C" {
 #endif
 
-/* The same for callers in other languages.  The caller of the first has loaded the pointer; the second loads it. */
+/* The same as functions, for callers in other languages.  The caller of rcu_dereference_sym() has loaded the pointer;
+ * rcu_dereference_sym2() loads it. */
 void *rcu_dereference_sym(void *p);
 void *rcu_dereference_sym2(void **p);
 void *rcu_set_pointer_sym(void **p, void *v);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Publishing and following pointers, inline.  As with liburcu, a word of another type is accepted. */
+/* Inline publication and loads of pointers.  As with liburcu, words of other types are accepted. */
 #ifndef RTRCU_LIBURCU_STATIC_POINTER_H
 #define RTRCU_LIBURCU_STATIC_POINTER_H
 
@@ -25,14 +25,14 @@ static inline int cmm_ptr_eq(const void *a, const void *b)
 /* Load @p, an lvalue, once. */
 #define _rcu_dereference(p) rtrcu_load_consume(&(p))
 
-/* For the others @p is the pointer's address; @v is converted as by an assignment. */
+/* _rcu_assign_pointer() takes the pointer, the macros below take its address; @v is converted as by an assignment. */
 #define _rcu_assign_pointer(p, v) _rcu_set_pointer(&(p), v)
 #define _rcu_set_pointer(p, v)                                                                                         \
     __extension__({                                                                                                    \
         __typeof__(*(p)) rtrcu_set = (v);                                                                              \
         rtrcu_store_release(p, rtrcu_set);                                                                             \
     })
-/* Full fences; returns the previous value. */
+/* Publish, and return the previous value.  Full fences. */
 #define _rcu_xchg_pointer(p, v)                                                                                        \
     __extension__({                                                                                                    \
         __typeof__(*(p)) rtrcu_put = (v);                                                                              \

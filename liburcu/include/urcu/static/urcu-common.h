@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The inline read side of all flavours: the generation, a thread's block, checks.
  *
- * Programs use only the named fields; the rest belongs to the library, and belonged to liburcu.
+ * Programs use only the named fields; the other fields belong to the library, as they belonged to liburcu.
  */
 #ifndef RTRCU_LIBURCU_STATIC_COMMON_H
 #define RTRCU_LIBURCU_STATIC_COMMON_H
