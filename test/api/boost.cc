@@ -423,7 +423,7 @@ CHILD(a_sleeping_reader)
     });
     REQUIRE(test::eventually([] { return test::stats().boosts >= 5; }));
     uint64_t given_up = test::stats().boost_given_up;
-    /* boost_ns is read after boost_given_up, since it only grows */
+    /* boost_ns, which only grows, is read after boost_given_up */
     REQUIRE(given_up == 0 || test::stats().boost_ns >= boost_limit_ns);
     REQUIRE(test::eventually([] { return test::stats().boost_given_up >= 1; }));
     REQUIRE(test::stats().boost_ns >= boost_limit_ns);

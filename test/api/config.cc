@@ -349,7 +349,7 @@ TEST(Environment, ContradictorySettingsFallBackToDefaults)
     EXPECT_TRUE(result.contains("policy 0 ")) << result.output;
 }
 
-/* In a Turkish locale the capital of i is not I. */
+/* Prints the configuration in a Turkish locale, in which the capital of i is not I. */
 CHILD(print_config_in_turkish)
 {
     REQUIRE(setlocale(LC_ALL, "tr_TR.ISO-8859-9") || setlocale(LC_ALL, "tr_TR.UTF-8"));

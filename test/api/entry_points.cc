@@ -247,7 +247,8 @@ long resident_bytes()
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-/* If slots leaked, two thousand of them would need more than a megabyte. */
+/* Two thousand threads unregister inside their callbacks.  If their slots leaked, the process would grow by more than a
+ * megabyte. */
 CHILD(unregisters_inside_callbacks)
 {
     static rcu_head head;

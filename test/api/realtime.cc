@@ -206,7 +206,7 @@ CHILD(paces)
         uint64_t before = test::stats().gp_completed;
         for (; now - start < std::chrono::milliseconds(200); now = std::chrono::steady_clock::now()) {
             call_rcu(new rcu_head, note_priority);
-            usleep(500); /* leave time to the driver; nothing depends on how long it takes */
+            usleep(500); /* leave time to the driver; the result does not depend on the amount */
         }
         uint64_t completed = test::stats().gp_completed - before;
         auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - start).count();

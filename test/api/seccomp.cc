@@ -248,7 +248,8 @@ CHILD(refused_in_mid_run)
     work(&readers);
 }
 
-/* Only acknowledgments of the readers are left. */
+/* membarrier() and the visit are refused while readers run, so only the readers' acknowledgments can confirm full
+ * fences. */
 CHILD(everything_refused_in_mid_run)
 {
     Readers readers;
@@ -369,7 +370,7 @@ CHILD(one_thread_in_a_sandbox)
     synchronize_rcu_expedited();
 }
 
-/* No thread can wait in the kernel for a lock of the library. */
+/* The futexes of locks are refused while readers run, so no thread can sleep for a lock of the library. */
 CHILD(locks_refused_in_mid_run)
 {
     Readers readers;
@@ -391,7 +392,7 @@ CHILD(locks_refused_in_mid_run)
     work(&readers);
 }
 
-/* Threads learn their number without the kernel call that is refused. */
+/* Threads work, although the system call that returns their number is refused. */
 CHILD(work_without_numbers)
 {
     Readers readers;

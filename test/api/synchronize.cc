@@ -114,7 +114,7 @@ TEST_P(Synchronize, QuiescentStateThreadIsOfflineWhileItWaits)
     std::atomic<int> done{0};
     for (auto *worker : {&one, &two})
         worker->run([] { ASSERT_EQ(rcu_register_thread_qsbr(), 0); });
-    /* If they stayed online, each would wait for the other for ever. */
+    /* if both threads stayed online, each would wait for the other for ever */
     for (auto *worker : {&one, &two}) {
         worker->start([&] {
             for (int i = 0; i < 50; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program that takes the address of the flavour's table, linked like a program of liburcu 0.13 or of 0.15
- * (GENERATION: 13, 15).  Its copy, which is read-only again, has all calls that it knows. */
+ * (GENERATION: 13, 15).  The program's copy of the table must be read-only again, and have all calls that the program
+ * knows. */
 #include <inttypes.h>
 #include <sched.h>
 #include <unistd.h>

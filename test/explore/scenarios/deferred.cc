@@ -141,7 +141,7 @@ void barriers_setup()
     sim::thread("second", defer_and_wait);
 }
 
-// ---- a fork while a thread defers: the child has its ring too ----
+// ---- a fork while a thread defers functions: the child's thread keeps its ring ----
 
 uint32_t deferred;
 

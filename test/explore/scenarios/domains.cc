@@ -52,7 +52,7 @@ void come_and_go()
         rtrcu_srcu_leave(&domain, rtrcu_srcu_enter(&domain));
 }
 
-// An outer section and others that end in another order.
+// Two overlapping sections, which end in the order in which they began.
 void read_crossed()
 {
     int first = rtrcu_srcu_enter(&domain);
@@ -84,7 +84,7 @@ void exchange_and_poll()
     free_object(old);
 }
 
-// A grace period that another updater may share.
+// Wait for a grace period of the domain, which another updater may share.
 void wait_only()
 {
     synchronize_srcu(&domain);

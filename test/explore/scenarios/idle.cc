@@ -258,8 +258,8 @@ void sleep_parked_setup()
     sim::thread("expedited", exchange_and_expedite);
 }
 
-// A task resumes on an idle thread, and another task takes its section over.  The section is not on the thread's list,
-// where no scan would find it.
+// A task resumes on an idle thread, and another task takes its section over.  No scan reads the list of an idle thread,
+// so the section must be listed elsewhere.
 void resume_and_list()
 {
     sim::until(is_parked);

@@ -140,7 +140,8 @@ void quiescent_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// Two grace periods request a report from the same thread.  The first has set its flag when the second begins to.
+// Two grace periods request a report from the same thread: the second requests its report when the first has already
+// set the thread's flag.
 void quiescent_twice()
 {
     use_object();

@@ -69,7 +69,7 @@ void create_two()
     (void)urcu_server_create(adopted, 0, -1);
 }
 
-// A barrier that finds an open link pauses for a moment, which no wake-up ends.
+// A barrier that finds an unfinished link pauses for a moment, which only a timeout ends.
 void come_setup()
 {
     begin_with_timeouts(RTRCU_ADOPT_MB);

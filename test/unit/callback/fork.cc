@@ -343,7 +343,7 @@ TEST_F(CallbackFork, LastCallbackOfAnotherThreadsBatchIsDropped)
     EXPECT_TRUE(order_.empty());
 }
 
-/* The first thread of a sandbox has the thread number 1. */
+/* The claim of thread number 1 is a claim like any other: the first thread of a PID namespace has that number. */
 TEST_F(CallbackFork, ClaimOfThreadNumberOneIsAbandoned)
 {
     queue_ready(record_, 2);

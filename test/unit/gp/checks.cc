@@ -60,7 +60,7 @@ TEST_F(GpStepsDeathTest, BeginWithHoldoutsIsRefused)
     EXPECT_DEATH((lock_acquire(crank_), (void)gp_try_immediate(gp_, GP_NORMAL)), "INV-GP1");
 }
 
-/* The query reads memory of registered threads, which therefore may not exit meanwhile. */
+/* The query reads memory of registered threads, which may exit unless the caller holds the leaf lock. */
 TEST_F(GpStepsDeathTest, QueryOfReadersCpusNeedsTheLeafLock)
 {
     reader_record *record = world_.craft(1);

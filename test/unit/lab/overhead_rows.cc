@@ -343,7 +343,8 @@ TEST(OverheadChecks, EngineWithoutInvocationsFailsInAQuickRun)
     EXPECT_EQ(outcome_of(judge(rows, false), "invoked callbacks"), Outcome::failed);
 }
 
-// A verdict from samples of the profile, one row of rows_of_2002() that it compares, and the samples that it needs.
+// A claim that is judged by samples of the profile: a row of rows_of_2002() that it compares, and the count of samples
+// that it needs.
 struct BySamples {
     const char *claim;
     std::size_t row;

@@ -54,7 +54,7 @@ TEST_F(ParkedDeathTest, LeafsListChangesOnlyUnderItsLock)
         EXPECT_DEATH(call(), "check failed: lock_is_mine") << name;
 }
 
-/* A death test runs in a fork's child, where the locks of its parent are not held. */
+/* Each case takes the lock itself: a death test runs in a fork's child, where the locks of its parent are not held. */
 TEST_F(ParkedDeathTest, OtherListsChangeOnlyUnderTheirLock)
 {
     lock held;

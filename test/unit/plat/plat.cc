@@ -489,7 +489,7 @@ TEST(Sched, SetsRealTimeOrReportsARefusal)
     }).join();
 }
 
-/* rtkit, PipeWire and JACK create threads with SCHED_RESET_ON_FORK. */
+/* The priority is read also if SCHED_RESET_ON_FORK is set, as in threads of rtkit, PipeWire and JACK. */
 TEST(Sched, PriorityIsReadWithResetOnFork)
 {
     std::thread([] {

@@ -59,7 +59,7 @@ TEST_F(Reader, ThreadTakesTheDocumentedNumberOfBytes)
     EXPECT_LT(bytes, told_bytes + 50);
 }
 
-/* Other data follows the leaf here: its records must not reach it. */
+/* The test places other data after the leaf: the leaf's records must not overlap it. */
 TEST_F(Reader, RecordsOfALeafLieWithinIt)
 {
     struct Pages {
@@ -356,7 +356,7 @@ TEST_F(Reader, SectionsDoNotChangeTheUnregisteredFlag)
     }).join();
 }
 
-/* 0 means that a task runs on no thread. */
+/* A thread's id is never 0, which marks a task that runs on no thread. */
 TEST_F(Reader, ThreadKeepsItsUniqueNonzeroId)
 {
     std::set<uint32_t> ids;

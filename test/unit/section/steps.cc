@@ -121,7 +121,7 @@ long interrupt_everywhere(test::Tracer &tracer, const Return *shared)
     return places;
 }
 
-/* A switch of the fences would take a remaining acknowledgment for the thread's later sections. */
+/* No acknowledgment may remain after a sleep: a switch of the fences would apply it to the thread's later sections. */
 TEST(AsleepSteps, HandlerLeavesNoAcknowledgmentOnAnAwakeThread)
 {
     if (TEST_TSAN || TEST_EMULATED)
@@ -240,7 +240,7 @@ void read_after_a_step(int, siginfo_t *, void *context)
     test::SteppedBy::end_behind(context);
 }
 
-/* A second removal would make the task its own predecessor, and lose the task below it. */
+/* The task is removed once: a second removal would make it its own predecessor, and lose the task below it. */
 TEST(TaskSteps, TaskWhoseSectionEndsIsRemovedOnce)
 {
     if (TEST_TSAN || TEST_ASAN)
@@ -273,7 +273,8 @@ TEST(TaskSteps, TaskWhoseSectionEndsIsRemovedOnce)
     EXPECT_GT(all, 50);
 }
 
-/* A switch of the fences waits for threads that are not marked, and the sleeping thread may wait for that switch. */
+/* A sleeping thread stays marked: a switch of the fences waits for threads that are not marked, and the sleeper may
+ * wait for that switch. */
 TEST(AsleepSteps, HandlerThatReadsKeepsItsThreadMarkedAsAsleep)
 {
     if (TEST_TSAN)
@@ -314,7 +315,8 @@ void read_after_each_step(int, siginfo_t *, void *context)
     reads++;
 }
 
-/* The thread's exit hook may not run again, so a record that a handler took would outlive the thread. */
+/* A handler of an exiting thread takes no record: the exit hook may not run again, so the record would outlive the
+ * thread. */
 TEST(LeaveSteps, HandlerDoesNotRegisterAThreadThatHasExited)
 {
     if (TEST_TSAN)

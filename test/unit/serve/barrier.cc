@@ -66,7 +66,7 @@ TEST_F(Progress, BacklogHeldUpByATaskIsNotWaitedFor)
     EXPECT_EQ(cb_->blocked_at_qmax.count, 1u);
 }
 
-/* Ready callbacks need no further grace period. */
+/* A producer waits for ready callbacks although a task is parked: they need no further grace period. */
 TEST_F(Progress, ReadyCallbacksAreWaitedForDespiteATask)
 {
     reader_record *record = flood(2);

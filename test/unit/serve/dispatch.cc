@@ -141,7 +141,7 @@ TEST_F(Dispatch, StartOfARunningDriverReturnsImmediately)
     EXPECT_EQ(work_driver_start_surely(&drive_->work), 0);
 }
 
-/* A waiter that spins could preempt the thread that creates the driver. */
+/* A waiter sleeps: a waiter that spins could preempt the thread that creates the driver. */
 TEST_F(Dispatch, WaiterSleepsWhileADriverIsCreated)
 {
     config_.tick_us = 60000000;
@@ -368,7 +368,8 @@ void tell_who_waits()
     exit(configured && stays_in_a_deadline_threads_call(told) ? 0 : 1);
 }
 
-/* A wake-up would be a system call; threads that wait for the callbacks poll once per tick. */
+/* A deadline thread wakes no waiter when its callbacks return: a wake-up would be a system call.  Waiters poll once per
+ * tick. */
 TEST(DeadlineDeathTest, CallbacksReturnWithoutAWakeUp)
 {
     if (TEST_EMULATED)
@@ -384,7 +385,8 @@ void use_up_the_quota()
     exit(configured && stays_in_a_deadline_threads_call(given) ? 0 : 1);
 }
 
-/* Waking the daemon may need its creation, its lock and a system call, so the driver does it instead. */
+/* A deadline thread does not wake the daemon, which may need its creation, its lock and a system call.  The driver
+ * wakes it instead. */
 TEST(DeadlineDeathTest, UsedUpQuotaWakesNoDaemon)
 {
     if (TEST_EMULATED)

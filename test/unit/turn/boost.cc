@@ -52,7 +52,7 @@ TEST_F(Boost, TimeOfABoostIsAddedToTheStatistics)
     EXPECT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&nudger_->wanted) == 0; }));
 }
 
-/* A thread that waits for a running reader's word spins in the kernel as long as the reader runs. */
+/* A running reader is not boosted: the booster would spin in the kernel as long as the reader runs. */
 TEST_F(Boost, RunningReaderIsNotBoosted)
 {
     if (std::thread::hardware_concurrency() < 2)
@@ -281,7 +281,7 @@ TEST_F(Boost, NudgerSleepsWithoutABooster)
     EXPECT_EQ(priority, 0) << "no thread has boosted since";
 }
 
-/* A grace period of the other kind may not have reached its boost delay. */
+/* Readers of the other kind are not boosted: the boost delay of their grace period may not have passed. */
 TEST_F(Boost, OnlyReadersOfTheRequestedKindAreBoosted)
 {
     reader_record *both = sleeper();
@@ -444,7 +444,7 @@ TEST_F(BoostByCaller, CallerDoesNotBoostWhileAnotherThreadIsTheBooster)
     end(GP_EXPEDITED, {record});
 }
 
-/* A nudger whose priority is not above the booster's cannot interrupt the booster. */
+/* A caller boosts only if the nudger's priority is higher: otherwise the nudger could not interrupt it. */
 TEST_F(BoostByCaller, CallerBoostsOnlyWithANudgerOfHigherPriority)
 {
     reader_record *record = sleeper();
@@ -480,7 +480,7 @@ TEST_F(BoostByCaller, NudgerReturnsToItsOwnPriority)
     }));
 }
 
-/* The nudger can interrupt only a booster on its own CPU. */
+/* The nudger moves to the booster's CPU: it can interrupt only a booster there. */
 TEST_F(Boost, NudgerMovesToTheBoostersCpu)
 {
     reader_record *record = sleeper();

@@ -23,7 +23,7 @@ long note_rest()
     return 0;
 }
 
-/* Without pauses a reader that does not end its section would have the CPU all the time. */
+/* The booster pauses after each slice: without pauses a reader that stays inside would have the CPU all the time. */
 TEST_F(BoostRest, BoosterPausesInBothKindsOfGracePeriod)
 {
     if (TEST_EMULATED)
@@ -89,7 +89,7 @@ long let_the_nudger_settle()
     return -ETIMEDOUT;
 }
 
-/* A nudger at the configured priority could not interrupt a caller whose priority is above that. */
+/* The nudger's priority stays above that of a boosting caller, which the nudger could not interrupt otherwise. */
 TEST_F(BoostRest, NudgerStaysAboveABoostingCaller)
 {
     constexpr int high = 20;

@@ -32,7 +32,7 @@ TEST_F(Barrier, OnlineThreadIsOnlineAfterwards)
     end_ordinary(adopted);
 }
 
-/* rcu_barrier() inside a callback would wait for that callback. */
+/* rcu_barrier() inside a callback returns without waiting: it would wait for that callback. */
 TEST_F(Barrier, CallInsideACallbackDoesNotWait)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);

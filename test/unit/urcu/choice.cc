@@ -54,7 +54,7 @@ TEST_F(Choice, CpuHasAtMostOneServer)
     EXPECT_FALSE(urcu_has_cpu_servers(adopted));
 }
 
-/* The program must free a server that it has removed from its CPU. */
+/* A server that the program has removed from its CPU is not freed with the others; the program must free it. */
 TEST_F(Choice, CpuWithoutAServerUsesTheDefaultServer)
 {
     if (plat_cpus_configured() < 2)

@@ -119,7 +119,8 @@ TEST_F(Watch, ThreadThatWaitsInItsSectionIsReportedWithItsCall)
     EXPECT_EQ(text.find("in system call"), std::string::npos) << text;
 }
 
-/* The gathering thread would find itself in the system call with which it reads its own state. */
+/* The gathering thread is reported as runnable: it would find itself in the system call with which it reads its own
+ * state. */
 TEST_F(Watch, ThreadThatGathersTheReportIsReportedAsRunnable)
 {
     world_.craft(1)->thread_id = lock_thread_number();

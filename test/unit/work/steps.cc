@@ -114,7 +114,7 @@ class WorkerSteps : public DriveWorld
 
 work_visit *visit;
 
-/* If the reporter slept, a visit that hangs would not be reported. */
+/* The reporter does not sleep once a visit has begun: a hanging visit would not be reported. */
 TEST_F(WorkerSteps, ReporterDoesNotSleepIfAVisitBegins)
 {
     worker = &drive_->work.worker[WORK_WORKER_REPORT];
@@ -129,7 +129,8 @@ TEST_F(WorkerSteps, ReporterDoesNotSleepIfAVisitBegins)
 
 struct turn_boosting *boosting;
 
-/* If the nudger slept, the booster would spin in the kernel until the reader's section ends. */
+/* The nudger does not sleep once a boost has begun: the booster would spin in the kernel until the reader's section
+ * ends. */
 TEST_F(WorkerSteps, NudgerDoesNotSleepIfABoostBegins)
 {
     constexpr int above = 6;
