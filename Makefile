@@ -29,7 +29,7 @@ check: ## the unit tests of one room, in seconds: make check ROOM=gp [TEST='Gp.*
 	@tools/setup library program check
 	@tools/check "$(ROOM)" "$(TEST)"
 
-test: ## build and run the tests with every check on (others: ARGS="release asan tsan aarch64")
+test: ## build and run the tests with all checks enabled (other variants: ARGS="release asan tsan aarch64")
 	@tools/setup library program check test tidy
 	@tools/test $(ARGS)
 
@@ -65,7 +65,7 @@ else
 	python3 bench/report/scale_html.py out/bench.json out/lines.json out/scale.html || [ $$? -eq 3 ] && exit $$bars
 endif
 
-torture: ## about 10 minutes: every scenario, then the mutants, which must all be caught; with ARGS scenarios alone
+torture: ## about 10 minutes: every scenario, then the mutants, which must all be caught; with ARGS only scenarios
 ifneq ($(ARGS),)
 	@$(MAKE) --no-print-directory build
 	$(RTRCU) torture $(ARGS)
@@ -89,7 +89,7 @@ ifeq ($(filter --list,$(ARGS)),)
 endif
 	@tools/mutants $(ARGS)
 
-tidy: ## check the house rules of docs/style.md
+tidy: ## check the rules of docs/style.md
 	@tools/setup tidy
 	@tools/tidy $(ARGS)
 
@@ -97,7 +97,7 @@ deb: ## Debian packages of the last commit, in build/deb, checked by lintian
 	@tools/setup library program deb
 	@tools/deb
 
-abi: ## the interface of the shared library beside that of the last release, or of REF=COMMIT
+abi: ## compare the interface of the shared library with that of the last release, or of REF=COMMIT
 	@tools/setup library abi
 	@tools/abi $(REF)
 

@@ -85,7 +85,7 @@ def main():
         expect("[3/3] Building C object 3.c.o" in log, "the log lacks what ninja printed", log)
         expect("building" not in run(folder).stdout.decode(), "a short build prints no progress", text)
 
-        said = "2 tests could look at nothing here: build/skipped.txt has their names and reasons"
+        said = "2 tests were skipped on this machine: build/skipped.txt has their names and reasons"
         expect(said in text and text.count("one CPU") == 0, "tests that were skipped are not one line", text)
         listed = (folder / "build" / "skipped.txt").read_text(encoding="utf-8")
         expect("debug: Gp.OneCpu: one CPU" in listed and "debug: inspect_gdb" in listed, "the list lacks them", listed)

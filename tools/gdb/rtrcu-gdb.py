@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """gdb commands for the library: `rtrcu gp`, `rtrcu threads`, `rtrcu callbacks`, and printers of its public structs.
 
-They read the block of docs/inspect.md, so they work on live processes and core files, stripped or not.  gdb loads this
-file by itself where it is installed beside the library; else: source rtrcu-gdb.py
+They read the block that docs/inspect.md describes, so they work on live processes and core files, stripped or not.  gdb
+loads this file if it is installed with the library; otherwise use: source rtrcu-gdb.py
 """
 
 import struct
@@ -70,7 +70,7 @@ def notes(base):
 
 
 class Block:
-    """The fields that one copy of the library shows to other processes."""
+    """The fields that one copy of the library describes to other processes."""
 
     def __init__(self, address, name):
         self.object = name
@@ -94,7 +94,7 @@ class Block:
             self.fields[name] = struct.unpack_from("<IIII", data, place + 32)
 
     def at(self, base, name, index=0):
-        """Returns the address of a field; 0: this library does not show it."""
+        """Returns the address of a field; 0: this library does not describe the field."""
         if not base or name not in self.fields:
             return 0
         return base + self.fields[name][0] + index * self.fields[name][2]

@@ -12,7 +12,7 @@ from tidy_rules import Finding
 FOLDER = "tools/tidy_rules"
 HEAD = """\
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# What {name} still allows.  tools/tidy --renew-allowed makes it shorter; the commit that adds a line says why.
+# Findings that {name} allows, since they are older.  tools/tidy --renew-allowed shortens the list.
 """
 
 

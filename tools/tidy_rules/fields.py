@@ -8,14 +8,14 @@ from tidy_rules import Finding
 from tidy_rules.parse import ATOMICS, facts
 from tidy_rules.rooms import room_of
 
-# Plain values of the public interface, which any code that has one may read and fill in.
+# Structs of the public interface whose fields all code may access.
 PUBLIC_VALUES = {"rcu_head", "rtrcu_stats", "list_head", "hlist_head", "hlist_node"}
 VALUE = re.compile(r"/[/*][\s*]*Value:")
 ROOM_TAG = re.compile(r"@room[ ]+(\w+(?:,[ ]*\w+)*)")
 ATOMIC = re.compile(r"/[/*][\s*]*[Aa]tomic\b")
-# Read plainly only by its writer, of which there is one at a time.
+# A field that has one writer at a time; only this writer reads the field plainly.
 FOR_OTHERS = re.compile(r"/[/*][\s*]*[Aa]tomic for others\b")
-# Its comment says when it does not race.
+# A field whose comment states when it races; otherwise plain accesses are allowed.
 AT_TIMES = re.compile(r"/[/*][\s*]*[Aa]tomic while\b")
 # Functions whose writes no other thread can see.
 ALONE = re.compile(r"(^|_)(init|after_fork)(_|$)")

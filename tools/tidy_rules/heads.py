@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The beginning and length of files: the licence line, the purpose, the most lines, no notes to self."""
+"""The beginning and length of files: the licence line, the purpose, the largest number of lines, no notes to self."""
 
 import re
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Ordering tags: both halves in the source, a row in the ledger, and a shape or a mutant of the explorer, must agree.
+"""Ordering tags: places in the source, rows of docs/memory-ordering.md, and shapes or mutants must agree.
 
 A place carries a tag when a comment inside it, or directly above it, holds `[On]`.  In a public block the tags of the
 line `Ordering:` only refer to an ordering; they make no place.

@@ -46,10 +46,10 @@ class Access:
     struct: str
     field: str
     function: str
-    # plain; written: assigned to, plainly; atomic; address: taken for something else; inside: of one of its fields;
-    # named: in an initializer or in offsetof; unevaluated: in sizeof.
+    # plain: a plain read; written: a plain assignment; atomic: by a wrapper; address: its address is taken for another
+    # use; inside: an access to a field of this field; named: in an initializer or in offsetof; unevaluated: in sizeof.
     how: str
-    is_const: bool  # in something const
+    is_const: bool  # the struct is const
 
 
 @dataclasses.dataclass(frozen=True, order=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Finds functions and declarations in C and C++ text.
 
-Not a compiler: it follows braces over text without comments, strings and preprocessor lines, and decides from what
-stands before a brace what the brace opens.  clang-format guarantees the layout that it counts on: a function's brace
-stands on a line of its own.
+This is not a compiler: it follows braces in text without comments, strings and preprocessor lines.  The text before a
+brace decides what the brace opens.  clang-format guarantees the necessary layout: the brace of a function is on a line
+of its own.
 """
 
 import dataclasses
@@ -62,7 +62,7 @@ def _own_line(code, brace):
 
 
 def _has_assignment(head):
-    """An = outside parentheses and not of an operator: an initialiser follows."""
+    """Returns true for text with an = of an initialiser: outside parentheses, and not part of an operator."""
     depth = 0
     for place, letter in enumerate(head):
         depth += (letter in "(<") - (letter in ")>")

@@ -13,8 +13,8 @@ PADDING = re.compile(r"^(pad|padding|unused|reserved)(_|\d|$)")
 
 
 def file_edges(tree):
-    """For each pair of .c files, the first place where one names a function or variable of the other.  The exported
-    names count as uses by none: they stand for the program that calls them."""
+    """Returns, for each pair of .c files, the first place where one file names a function or variable of the other.
+    Exported functions are ignored: only programs call them."""
     attrs = {
         symbol.name: symbol.path
         for symbol in facts(tree).symbols.values()

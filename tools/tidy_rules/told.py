@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Statements of pages about the source: links and files, names of functions, the program's commands, numbers.
 
-Which number of a page stands where in the source is listed in docs/numbers.txt, whose head says how.
+docs/numbers.txt lists the numbers of pages and their places in the source; the head of that file describes its format.
 """
 
 import os

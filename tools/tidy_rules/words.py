@@ -27,7 +27,7 @@ PHRASES = {
 PHRASES = {name: (re.compile(pattern, re.I), advice) for name, (pattern, advice) in PHRASES.items()}
 
 PROSE = {".md", ".1", ".3", ".7"}
-# Pages that quote the phrases, and lists of names of others.
+# Files that quote the phrases.
 QUOTING = {"docs/style.md", "docs/decisions/0022-a-word-has-one-meaning.md", "tools/tidy_rules/words.py"}
 STRING = re.compile(r'"((?:\\.|[^"\\\n]){12,})"')
 COMMENT = re.compile(r"^\s*(?:#(?!\w)|\*|--)\s|(?:/\*|//).*|\"\"\".*")
