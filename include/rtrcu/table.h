@@ -2,9 +2,9 @@
 /* A hash table that grows and shrinks under its readers, in bounded steps.
  *
  * Look-ups are wait-free and inline.  Updates exclude each other by priority-inheriting locks (stripes), allocate
- * nothing, and never wait for a resize or a gp; a thread of the library, the resizer, moves entries. Look-ups and
- * updates belong inside a section; no update in a signal handler.  The functions that the program passes run in
- * sections.  If an update calls them, they run under a stripe's lock, and must not call a function of any table.
+ * nothing, and never wait for a resize or a gp; a thread of the library, the resizer, moves entries.  Look-ups and
+ * updates belong inside a section; a signal handler must not update a table.  The functions that the program passes run
+ * in sections.  If an update calls them, they run under a stripe's lock, and must not call a function of any table.
  */
 #include <rtrcu/rcu.h> /* first, since it may define this header's guard */
 

@@ -97,7 +97,7 @@ static void on_fork_child(void)
 {
     struct domain *domain = &rtrcu_domain;
     sigset_t blocked;
-    if (call_after_fork_child()) { /* its thread must not wait for ever */
+    if (call_after_fork_child()) { /* a torn child: its thread must not wait for ever */
         lock_end_wait();
         turn_end_waits(&domain->drive.turn);
         return;
@@ -122,7 +122,7 @@ static void on_fork_child(void)
 
     if (!reader_fences_are_full(&domain->registry) && plat_fence_prepare() != 0)
         reader_fences_switch(&domain->registry);
-    (void)reader_exit_arm(&domain->registry); /* it is the main thread now */
+    (void)reader_exit_arm(&domain->registry); /* the forking thread is the child's main thread */
     plat_signals_restore(&blocked);
 }
 

@@ -158,7 +158,7 @@ int rtrcu_register_thread(unsigned int flags)
         return error;
 
     *serve_producer(reader_self()) = known;
-    if (flags & RTRCU_QSBR) /* it is online from here on, and may have been registered before */
+    if (flags & RTRCU_QSBR) /* the thread is online from here on, and may have been registered before */
         after_online();
 
     if (plat_sched_rt_priority() > 0)

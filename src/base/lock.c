@@ -13,8 +13,8 @@
 #define FIRST_PAUSE_NS 20000
 #define LONGEST_PAUSE_NS 1000000
 
-/* Stores the id at the first call.  A handler may fork between the query and the exchange: in the child the queried id
- * is stale, but the child has stored its own id already, so the exchange fails. */
+/* Returns the calling thread's id, which the first call stores.  A handler may fork between the query and the exchange:
+ * in the child the queried id is stale, but the child has stored its own id already, so the exchange fails. */
 uint32_t lock_thread_number(void)
 {
     uint32_t unknown = 0;

@@ -60,7 +60,7 @@ struct callback_slot {
     int64_t deadline_ns;        /* atomic: written by the owner; cleared under the leaf lock after the owner's exit */
     int64_t throttled_until_ns; /* atomic: policy throttle: no callback before this time; as deadline_ns */
     int64_t oldest_ns;          /* atomic: when the inbox ceased to be empty; written by the owner, a hint */
-    int64_t oldest_ready_ns;    /* atomic: the same for ready callbacks, 0 = none; written under the queues lock */
+    int64_t oldest_ready_ns;    /* atomic: as oldest_ns, for the ready callbacks, 0 = none; under the queues lock */
     int64_t idle_since_ns;      /* when returned_seen last changed while callbacks were ready; under the queues lock */
     uint64_t returned_seen;     /* callbacks and frees that had returned at the driver's last pass; under the queues
                                    lock */
@@ -82,7 +82,7 @@ struct callback_slot {
     int64_t waiting_ns[2];  /* atomic: as oldest_ns, for each waiting segment, 0 = empty; under the queues lock */
     int64_t batch_ns;       /* atomic: as oldest_ns, for the batch, 0 = empty; written by the claim's owner */
     uint64_t collected;     /* callbacks and frees that bound.collected counts; under the queues lock */
-    uint64_t returned;      /* the same for bound.returned; by the claim's owner */
+    uint64_t returned;      /* callbacks and frees that bound.returned counts; by the claim's owner */
     uint64_t longest_ns;    /* atomic: longest duration of a callback; written by the claim's owner */
     rcu_callback_t longest; /* atomic: function of that callback; written by the claim's owner */
 };
@@ -375,7 +375,7 @@ struct callback_budget {
 struct callback_run {
     uint64_t done; /* callbacks and frees that have returned */
     bool claimed;  /* no callback ran: another thread holds the claim */
-    bool wanted;   /* another thread found the claim meanwhile: notify the driver that the claim has ended */
+    bool wanted;   /* another thread found the claim held meanwhile: notify the driver that the claim has ended */
     bool stopped;  /* must_stop() ended the batch before its last callback */
 };
 /* Invoke ready callbacks. */
@@ -391,7 +391,7 @@ bool callback_has_ready(const struct reader_record *record);
 struct callback_own {
     uint64_t done; /* callbacks that have returned */
     bool punted;   /* a daemon runs the remaining callbacks: the queue is at the head of the daemon's list */
-    bool wanted;   /* a daemon found the claim meanwhile: notify the driver */
+    bool wanted;   /* a daemon found the claim held meanwhile: notify the driver */
     bool stuck;    /* callbacks were ready, and the call could run none */
 };
 /* Invoke the calling thread's own callbacks as far as the policy allows; @requested_ns as in

@@ -52,8 +52,8 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     trace3(gp_begin, gp, kind, seq);
 }
 
-/* Checks for readers while the sequence is odd, so a cookie taken meanwhile names a later grace period.  [O2], [O4] as
- * in gp_begin() and gp_end(). */
+/* Checks that no thread reads while the sequence is odd, so a cookie taken meanwhile names a later grace period.  [O2],
+ * [O4] as in gp_begin() and gp_end(). */
 bool gp_try_immediate(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];

@@ -42,7 +42,8 @@ void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task)
     count_arrival(gp, waits);
 }
 
-/* Sets no flag: if a grace period waits for @older, the flags of the leaf's word are set already. */
+/* Lists @task after @older and counts it.  Sets no flag of the leaf's word: if a grace period waits for @older, the
+ * flags are set already. */
 void gp_follow(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task)
 {
     count_arrival(gp, parked_follow_on_leaf(leaf, older, task));

@@ -57,7 +57,7 @@ static unsigned int slot_of(const struct lpm_update *update)
 {
     return (unsigned int)update->key[0] << 8 | update->key[1];
 }
-/* The byte of the key that decides in the node at @level. */
+/* The byte of the key that selects the child of the node at @level. */
 static unsigned int byte_at(const struct lpm_update *update, unsigned int level)
 {
     return update->key[RTRCU_LPM_FRONT_BITS / 8 + level];

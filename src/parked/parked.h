@@ -144,7 +144,7 @@ bool parked_anywhere(struct reader_registry *registry);
 /* Does a grace period of any kind wait for @task?  A hint: without a lock. */
 bool parked_is_waited_for(const struct rcu_task *task);
 /* In a fork's child, which may find a list half changed: drop tasks mounted on threads that do not exist; no grace
- * period waits for the others yet. */
+ * period waits for the other tasks yet. */
 void parked_after_fork_child(struct reader_registry *registry);
 
 #endif

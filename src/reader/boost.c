@@ -33,7 +33,8 @@ bool reader_boost_confirmed(struct reader_record *record, uint32_t *armed)
     return untouched;
 }
 
-/* Clears the waiters bit too.  Only the booster waits on the word, so no waiter is lost. */
+/* Clears the whole boost word, with its waiters bit, if the word names @owner.  Only the booster waits on the word, so
+ * no waiter is lost. */
 void reader_boost_withdraw(struct reader_record *record, struct plat_tid owner)
 {
     uint32_t word = rtrcu_load_relaxed(&record->boost);

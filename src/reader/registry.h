@@ -161,8 +161,8 @@ void reader_publish(struct reader_registry *registry, struct reader_record *reco
 /* Unregister the thread of @record: no other thread reads its word any more.  Under the leaf lock; signals are
  * blocked. */
 void reader_withdraw(struct reader_registry *registry, struct reader_record *record);
-/* @room keeps nothing of the thread of @record any more; the slot is free when its thread has exited and every room has
- * released it.  Under the leaf lock. */
+/* Release @record's slot for @room, which keeps no state of the slot's thread; the slot is free when its thread has
+ * exited and every room has released it.  Under the leaf lock. */
 void reader_release_slot(struct reader_record *record, enum reader_room room);
 
 /* ---- leaves and records ---- */
@@ -348,7 +348,7 @@ static inline bool reader_deadline_exists(const struct reader_registry *registry
 
 /* ---- fork ---- */
 
-/* In the child: only @survivor remains (NULL: the forking thread has no record). */
+/* In a fork's child: remove every record but @survivor, the forking thread's (NULL: it has none). */
 void reader_after_fork_child(struct reader_registry *registry, struct reader_record *survivor);
 
 #endif

@@ -38,7 +38,7 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
 
         if (reader_boost_release())
             actions |= GP_ACTION_UNLOCK_PI;
-        reader_release_slot(record, READER_PARKED); /* its tasks were promoted */
+        reader_release_slot(record, READER_PARKED); /* the thread's tasks were promoted */
         reader_unlock(reader_leaf_of(record));
     } else if (open) {
         rtrcu_tsan_release(rtrcu_read_unlock_slow);

@@ -163,7 +163,7 @@ int serve_ready_open(struct reader_record *record);
 /* Set or clear the descriptor after the calling thread has run its callbacks as far as permitted; @stuck: callbacks
  * were ready, and the thread could run none. */
 void serve_ready_settle(struct reader_record *record, bool stuck);
-/* Close the library's duplicate: the calling thread unregisters or exits, and its descriptor is not set any more. */
+/* Close the library's duplicate: the calling thread unregisters or exits, and its descriptor will not be set again. */
 void serve_ready_close(struct reader_record *record);
 /* Set the descriptors of these owners, for which ready callbacks wait.  With no lock held. */
 void serve_ready_notify(struct reader_leaf *leaf, uint32_t owners);

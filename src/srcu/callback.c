@@ -126,7 +126,8 @@ static struct rcu_head *run_batch(struct callback *cb, struct srcu_inner *inner)
     return markers;
 }
 
-/* Marks markers as done last, since a barrier's caller may destroy the domain when its marker is done. */
+/* Runs a batch, and marks barriers' markers as done last, since a barrier's caller may destroy the domain when its
+ * marker is done. */
 bool srcu_run(struct srcu *all, struct srcu_struct *domain)
 {
     struct srcu_inner *inner = srcu_inner(domain);

@@ -119,7 +119,7 @@ static int unlist(struct srcu *all, struct srcu_struct *domain)
     return error;
 }
 
-/* Clears `stripes`, by which a later call sees that the domain has been destroyed. */
+/* Destroys the domain, and clears `stripes`, by which a later call sees that the domain has been destroyed. */
 int srcu_domain_destroy(struct srcu *all, struct srcu_struct *domain)
 {
     int error = unlist(all, domain);

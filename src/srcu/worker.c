@@ -79,8 +79,8 @@ static void on_thread_end(void *unused)
     plat_die("rtrcu: a callback of call_srcu() has ended the thread that serves all domains; callbacks must return\n");
 }
 
-/* Reads the event before the queues, so that a call after the pass ends the sleep.  Deadline threads wake no thread, so
- * the sleep is bounded while one exists. */
+/* The worker's thread: serve all domains and sleep, in turn.  The event is read before the queues, so that a call after
+ * the pass ends the sleep.  Deadline threads wake no thread, so the sleep is bounded while one exists. */
 static void *body(void *argument)
 {
     struct srcu *all = argument;

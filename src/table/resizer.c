@@ -79,7 +79,8 @@ static int64_t pass(struct resizer *resizer)
     return due;
 }
 
-/* Reads the event before the requests, so that a request after the pass ends the sleep. */
+/* The resizer's thread: make a pass over all tables and sleep, in turn.  The event is read before the requests, so that
+ * a request after the pass ends the sleep. */
 static void *body(void *argument)
 {
     struct resizer *resizer = argument;

@@ -159,7 +159,7 @@ struct table_search {
     uintptr_t *link;               /* the link that leads to @found in a chain */
     struct rtrcu_hash_line *free;  /* the first line with a free slot, NULL = none */
     unsigned int free_slot;
-    uint64_t entries; /* number of entries; of the whole bucket if none is found */
+    uint64_t entries; /* entries looked at: the whole bucket's if none is found */
 };
 
 /* Search @bucket.  Under the stripe. */

@@ -18,7 +18,7 @@
 #define ROUNDS 10        /* rounds for each request to boost */
 #define BOOSTER_MAX 98   /* highest priority of the booster */
 #define NUDGE_NS 200000  /* the kernel may spin this long for a running reader that has had its first slice */
-#define NET_NS 10000000  /* the same for any other reader: rarely needed, since most sections end sooner */
+#define NET_NS 10000000  /* the same limit for any other reader, whose section usually ends sooner */
 #define NETS_IDLE 2      /* idle polls of the nudger before it sleeps */
 #define NUDGER_LOOKS 100 /* polls for the nudger's appearance in one round */
 

@@ -20,8 +20,8 @@
  */
 #include "turn/turn.h"
 
-/* Boosts by a caller before it leaves the grace period to the worker.  More than one, since a reader that was not
- * running at one sample may run at the next, or other readers may have been preempted. */
+/* Number of boosts by a caller before it leaves the grace period to the worker; more than one, since a reader that was
+ * not running at one sample may run at the next, or other readers may have been preempted. */
 #define BOOSTS_OF_CALLER 4
 
 static struct work_worker *worker_of(const struct turn *turn)

@@ -20,8 +20,7 @@
 #define SPIN_POLLS 8
 /* Time that one step spins before it releases the gp lock to others. */
 #define POLL_NS 50000
-/* Longest pause of a thread that only helps, or leaves the work to the driver; its pauses start at one tick and
- * grow. */
+/* Longest pause of a waiting thread on whose polling no other thread relies; its pauses start at one tick and grow. */
 #define LONGEST_REST_NS 100000000
 
 /* If the grace period is old enough, report that it makes no progress for lack of a fence. */

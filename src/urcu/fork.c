@@ -35,7 +35,8 @@ void urcu_pause(struct urcu *all)
         (void)work_pause_wait(all->work, &all->pause, until, others_serve, adopted);
 }
 
-/* Ends a pause, if there is one: a program may call call_rcu_after_fork_parent() without call_rcu_before_fork(). */
+/* Ends the pause of the servers, if there is one: a program may call call_rcu_after_fork_parent() without
+ * call_rcu_before_fork(). */
 void urcu_resume(struct urcu *all)
 {
     work_pause_end(&all->pause);
@@ -143,7 +144,7 @@ static void begin_anew(struct rtrcu_adopted *adopted, struct plat_tid old_thread
         forget_thread(adopted, server, old_thread_id);
     bool light = adopted->flavour.light && rtrcu_load_relaxed(adopted->flavour.light);
     if (light && plat_fence_prepare() != 0)
-        rtrcu_store_relaxed(adopted->flavour.light, 0); /* the child's only thread sees it */
+        rtrcu_store_relaxed(adopted->flavour.light, 0); /* needs no fence: the child has only this thread */
 }
 
 void urcu_after_fork_child(struct urcu *all, struct plat_tid old_thread_id)

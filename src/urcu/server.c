@@ -13,7 +13,7 @@
 #define UNWOKEN_NS 10000000
 /* Callbacks between two checks for forks; in the quiescent-state discipline, between two quiescent states. */
 #define BATCH 64
-/* Reads of a link that its producer has not finished yet before this thread yields the CPU. */
+/* Number of times that the server reads a link whose producer has not finished it, before the server sleeps. */
 #define LINK_LOOKS 64
 #define LINK_NAP_NS 50000
 /* A thread that queues checks the limits once per this many calls. */

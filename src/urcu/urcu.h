@@ -172,7 +172,7 @@ struct urcu {
     struct work *work;
     struct rtrcu_adopted *first; /* atomic */
     unsigned int exit_key;       /* for threads that exit while they are registered */
-    int32_t exit_error;          /* not 0: there is no key */
+    int32_t exit_error;          /* not 0: @exit_key could not be created */
     struct work_pause pause;     /* for the servers of all flavours */
 };
 

@@ -33,7 +33,8 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* Reads the row after the claim, which work_driver_change() needs too, so the body is that of the driver in force. */
+/* Creates the driver's thread.  The driver's row is read after the claim, which work_driver_change() needs too, so the
+ * thread runs the body of the driver in force. */
 int work_driver_start(struct work *work)
 {
     sigset_t saved;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Pausing the invokers of callbacks for a fork.
+/* The pause of callback invokers during a fork.
  *
  * tested by: test/unit/serve/fork.cc, test/unit/urcu/fork.cc
  */

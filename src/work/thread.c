@@ -157,8 +157,9 @@ static void start_end_thread(struct work *work)
         (void)work_thread_make(work, &work->end, &start, &saved);
 }
 
-/* Stores the flag, then reads the number of library threads; work_thread_make() counts its thread, then reads the
- * flag.  Both stores are atomic updates, so one of the two creates the thread that ends the process. */
+/* Stores that the main thread has ended, then reads the number of library threads; work_thread_make() counts its
+ * thread, then reads main_ended.  Both stores are atomic updates, so one of the two creates the thread that ends the
+ * process. */
 void work_main_ends(struct work *work)
 {
     rtrcu_exchange(&work->main_ended, 1);
@@ -180,7 +181,7 @@ static void note_made(struct work *work, struct work_thread *thread)
     while (!rtrcu_compare_exchange(&work->made, &newest, thread));
 }
 
-/* Counts the thread after its creation; work_thread_ended() uncounts it before its exit.  So the library never counts
+/* Creates the thread, then counts it; work_thread_ended() uncounts it before its exit.  So the library never counts
  * more threads than the kernel. */
 int work_thread_make(struct work *work, struct work_thread *thread, const struct work_thread_spec *start,
                      const sigset_t *saved)
