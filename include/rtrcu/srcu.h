@@ -39,7 +39,7 @@ struct srcu_struct {
     uint32_t key; /* constant: the domain's number, shifted by one; with an index, the value that waiters announce */
     uint32_t sampled;         /* atomic: 1 + the CPU of a reader */
     const char *name;         /* constant */
-    struct srcu_struct *next; /* the list of domains; under its lock */
+    struct srcu_struct *next; /* next on the list of domains; under the lock of that list */
     uint64_t first[16];       /* contains the first stripe, on a cache line of its own */
     uint64_t inner[64];       /* struct srcu_inner of the library */
 };

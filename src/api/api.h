@@ -30,7 +30,7 @@ struct domain_drive {
 
 /* Fork hooks requested by liburcu-cds. */
 struct domain_hooks {
-    struct rtrcu_fork_hooks *hooks; /* atomic: of the first caller */
+    struct rtrcu_fork_hooks *hooks; /* atomic: the hooks of the first caller */
     uint32_t count;                 /* atomic: number of hash tables; written under the configuration's lock */
     uint32_t armed;                 /* atomic */
 };

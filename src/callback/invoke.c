@@ -13,7 +13,8 @@
 #define CLOCK_EVERY_MAX 8
 #define COST_MAX_NS 1000000
 /* The clock is also read before each callback when the deadline is so near that an interval of costly callbacks could
- * reach the deadline, whatever the estimate: if callbacks become costly, 1 may exceed the deadline, not 8. */
+ * reach the deadline, whatever the estimate: if callbacks become costly, one callback may exceed the deadline, not
+ * eight. */
 #define DEADLINE_NEAR_NS ((int64_t)CLOCK_EVERY_MAX * COST_MAX_NS)
 /* A run of callbacks that delays other callbacks and the next grace period is reported if it took at least
  * LONG_TOGETHER_NS, and at least LONG_EACH_NS per callback. */
@@ -157,7 +158,7 @@ static void learn(struct callback *cb, struct callback_slot *slot, struct invoca
     check_duration(cb, slot, inv->since_check, now - inv->checked_ns);
 }
 
-/* Read the clock.  True: the next interval does not fit. */
+/* Read the clock.  True: the budget has no room for the next interval of callbacks. */
 static bool time_is_up(struct callback *cb, struct callback_slot *slot, struct invocation *inv)
 {
     const struct callback_budget *budget = inv->budget;

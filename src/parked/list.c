@@ -138,7 +138,7 @@ static void set_boundary(struct parked_leaf *part, unsigned int kind, struct rcu
 
 static void put_behind(struct rcu_task *task, struct rcu_task *older)
 {
-    rtrcu_store_relaxed(&task->position, older->position); /* INV-BL2: equal does not decrease */
+    rtrcu_store_relaxed(&task->position, older->position); /* INV-BL2: an equal position does not decrease */
     list_insert_after(&older->link, &task->link);
 }
 

@@ -136,7 +136,7 @@ static void set_policy(pthread_attr_t *attributes, int priority)
 /* Attributes to try for a new thread; the system may refuse each of them. */
 struct place {
     const struct plat_cpus *cpus; /* NULL: the creator's */
-    bool inherits;                /* takes the creator's policy too */
+    bool inherits;                /* the thread also takes the creator's scheduling policy */
     int priority;
 };
 

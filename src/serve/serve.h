@@ -35,7 +35,7 @@ struct serve_daemon {
     int64_t seen_since_ns;             /* time since which the two values above are unchanged; under the list's lock */
     bool reported;       /* relief only: a report that the relief is stuck too was printed; under the list's lock */
     uint32_t generation; /* of the daemon's thread: fork generation in which its last batch began */
-    bool lifted;         /* of the daemon's thread: it runs with the nice value for a flood */
+    bool lifted;         /* the daemon's thread runs with the nice value for a flood */
     const struct rtrcu_config *settings; /* settings with which its thread was made */
     struct serve *serve;
 };

@@ -52,8 +52,8 @@ struct srcu_inner {
     struct tally callers;    /* callers that wait for a gp */
     uint64_t fences;         /* atomic for others: full fences between sums; written under the lock */
     int64_t inbox_ns;        /* atomic: when the inbox ceased to be empty; a hint */
-    int64_t waiting_ns;      /* atomic for others: the same for waiting, 0 = empty; under the lock */
-    int64_t ready_ns;        /* atomic for others: the same for ready, 0 = empty; under the lock */
+    int64_t waiting_ns;      /* atomic for others: as inbox_ns, for the waiting segment, 0 = empty; under the lock */
+    int64_t ready_ns;        /* atomic for others: as inbox_ns, for the ready segment, 0 = empty; under the lock */
     struct cb_queue queue;   /* its inbox and numbers */
     struct cb_chain waiting; /* callbacks of one gp */
     uint64_t cookie;         /* of that gp */

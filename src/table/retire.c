@@ -8,7 +8,8 @@
 /* The lock needs no initialisation: all zero, it is free and has LOCK_RANK_RESIZER. */
 struct resizer rtrcu_resizer = {.retired_end = &rtrcu_resizer.retired};
 
-/* INV-TB4: the cookie is taken after the caller has made the generation unreachable for look-ups that begin. */
+/* Puts @generation on the list of those that wait for a gp.  INV-TB4: the cookie is taken after the caller has made the
+ * generation unreachable for look-ups that begin. */
 void generation_retire(struct generation *generation, struct table *table)
 {
     generation->cookie = rtrcu_start_poll();

@@ -97,7 +97,7 @@ struct table {
     bool torn;                /* a fork's child: a thread of the parent was updating it, so it is resized no more */
     struct generation *to;    /* the generation that is being filled; NULL = STILL */
     int64_t due_ns;           /* the entries are not counted before this time */
-    uint64_t shrink_cookie;   /* of the last shrink; 0 = none */
+    uint64_t shrink_cookie;   /* the cookie of the last shrink; 0 = none */
     uint64_t resizes;         /* atomic for others: written by the resizer */
     uint64_t longest_move_ns; /* atomic for others: written by the resizer */
     uint64_t no_memory;       /* atomic for others: written by the resizer */

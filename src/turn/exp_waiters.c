@@ -61,7 +61,7 @@ void turn_expedited_raise(struct turn *turn, uint64_t cookie, uint32_t priority)
 {
     uint32_t *word = &turn->exp_waiters.priority[word_of(cookie)], waits = rtrcu_load_relaxed(word);
     while (waits < priority && !rtrcu_compare_exchange(word, &waits, priority))
-        ; /* each failure means that another waiter has raised it */
+        ; /* each failure means that another waiter has raised the priority */
 }
 
 void turn_exp_waiters_init(struct turn *turn)

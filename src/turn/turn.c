@@ -216,8 +216,9 @@ static enum outcome request_or_poll(struct gp_state *gp_state, const struct turn
     return poll_before_sleep(gp_state) ? ENDED : ASLEEP;
 }
 
-/* Under the gp lock: no fence is available to the calling thread.  If the sandbox applies to it alone, the driver can
- * still fence, or threads whose quiescent states do the work: let them advance the same grace period. */
+/* Request that the driver, or threads whose quiescent states do the work, advance the same grace period: they may be
+ * able to fence if the sandbox that refuses the calling thread's fence applies to that thread alone.  Under the gp
+ * lock. */
 static void request_driver_fence(struct gp_state *gp_state)
 {
     (void)gp_request(gp_state->gp, gp_state->kind, seq_ended(turn_seq(gp_state)));

@@ -37,7 +37,7 @@
 
 /* Value: the bits of a word of one kind. */
 struct urcu_kind {
-    uint64_t inside;  /* bits that are not 0 inside */
+    uint64_t inside;  /* bits of the word, not all 0 while the thread is inside a section */
     uint64_t section; /* bits that differ between two sections, if a step lies between them */
     uint64_t step;
     bool wakes; /* a reader that ends its section wakes the thread that sleeps on the futex */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Driver ltimer: polls once per tick, batches everything, and does not tick while there is nothing to do (2002).
+/* Driver ltimer: polls once per tick, and does not tick while there is no work (2002).
  *
  * The least work for the most callbacks: no spinning, and one grace period per tick for any number of requests.  A
  * caller of synchronize_rcu() still advances the grace period itself.
