@@ -10,10 +10,12 @@
 static void refuse_inside_section(const char *call)
 {
     if (CHECK_DEBUG)
-        plat_die("rtrcu: thread %u: %s() inside a read-side critical section would wait for itself\n",
+        plat_die("rtrcu: thread %u: %s() inside a read-side critical section would wait for itself; call it"
+                 " after rcu_read_unlock()\n",
                  lock_thread_number(), call);
     complain(reader_misuse(&rtrcu_domain.registry, READER_MISUSE_WAIT),
-             "rtrcu: thread %u: %s() inside a read-side critical section may wait for itself and never return",
+             "rtrcu: thread %u: %s() inside a read-side critical section may wait for itself and never return; call"
+             " it after rcu_read_unlock()",
              lock_thread_number(), call);
 }
 
@@ -455,7 +457,7 @@ void rtrcu_barrier(void)
     CALL_SCOPE();
     bool was_online __attribute__((cleanup(end_wait))) = api_wait_begin(API_CALL("rcu_barrier"));
     if (reader_self_is(READER_STATE_CALLBACK))
-        plat_die("rtrcu: rcu_barrier() inside a callback would wait for itself\n");
+        plat_die("rtrcu: rcu_barrier() inside a callback would wait for itself; call it outside callbacks\n");
     note_class(&rtrcu_domain, reader_self());
     serve_barrier(&rtrcu_domain.drive.serve);
 }

@@ -29,7 +29,8 @@ enum gp_actions section_quiescent_slow(struct gp *gp)
         word = reader_self_word();
     if (reader_word_nesting(word) != 0) {
         if (CHECK_DEBUG && reader_word_is_online(word))
-            plat_die("rtrcu: thread %u: rcu_quiescent_state() inside a read-side critical section\n",
+            plat_die("rtrcu: thread %u: rcu_quiescent_state() inside a read-side critical section; call it after"
+                     " rcu_read_unlock()\n",
                      lock_thread_number());
         return GP_ACTION_NONE;
     }

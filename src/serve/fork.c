@@ -39,8 +39,8 @@ static void hold_off(struct serve *serve, int64_t wait_ns)
         return;
 
     if (wait_ns && serve_is_invoking(serve) && counter_add(&serve->fork.given_up, 1) == 0)
-        plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again"
-                   " (printed once)\n");
+        plat_print("rtrcu: fork: a callback has not returned in time; the child neither waits for it nor runs it again;"
+                   " raise fork_wait_us if callbacks take longer (printed once)\n");
 }
 
 void serve_before_fork(struct serve *serve)
