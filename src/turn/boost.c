@@ -465,8 +465,7 @@ static bool start_booster(struct turn *turn)
     return true;
 }
 
-/* A caller of class SCHED_DEADLINE cannot create threads: the driver creates the worker.  If that is refused as well,
- * the next poll tries again. */
+/* A caller of class SCHED_DEADLINE cannot create threads: the driver tries, once for each refusal of a caller. */
 void turn_boost(struct gp_state *gp_state)
 {
     struct turn *turn = gp_state->turn;
@@ -474,17 +473,21 @@ void turn_boost(struct gp_state *gp_state)
         return;
 
     work_worker_want(booster_of(turn), 1u << gp_state->kind);
-    bool driver = work_driver_has_thread(turn->work) && work_driver_runs(turn->work);
-    if (!start_booster(turn) && driver && !work_driver_is_me(turn->work))
-        work_driver_wake(turn->work, false);
+    if (start_booster(turn) || work_driver_is_me(turn->work))
+        return; /* a refused driver tries again at the next poll */
+    if (!work_driver_has_thread(turn->work) || !work_driver_runs(turn->work))
+        return;
+
+    rtrcu_store_relaxed(&turn->booster_is_left, 1);
+    work_driver_wake(turn->work, false);
 }
 
 void turn_boost_serve(struct turn *turn)
 {
-    struct work_worker *booster = booster_of(turn);
-    if (!work_worker_is_wanted(booster) || work_worker_runs(booster) || !work_driver_is_me(turn->work))
+    if (!rtrcu_load_relaxed(&turn->booster_is_left) || !work_driver_is_me(turn->work))
         return;
-    work_retry(turn->work); /* the caller was refused, which says nothing about the driver */
+    rtrcu_store_relaxed(&turn->booster_is_left, 0);
+    work_retry(turn->work); /* the refusal of the caller says nothing about the driver */
     (void)start_booster(turn);
 }
 

@@ -89,8 +89,9 @@ struct turn {
     struct turn_exp_waiters exp_waiters;
     struct turn_boosting boosting;
     struct counter boosts, boost_ns, boost_refused, boost_given_up;
-    uint64_t boost_ns_max;  /* atomic */
-    int64_t boost_limit_ns; /* constant: limit on the boost of one reader in one grace period */
+    uint64_t boost_ns_max;    /* atomic */
+    int64_t boost_limit_ns;   /* constant: limit on the boost of one reader in one grace period */
+    uint32_t booster_is_left; /* atomic: a caller was refused the boost worker, and leaves its creation to the driver */
     struct counter fence_refused;
 };
 
@@ -230,7 +231,7 @@ extern const struct work_job turn_job_expedited;
 bool turn_boost_is_due(struct gp_state *gp_state);
 /* Have the boost worker boost the holdouts that do not run, for about a tick.  Does not wait. */
 void turn_boost(struct gp_state *gp_state);
-/* By the driver, in each pass: create the boost worker for callers that could not. */
+/* By the driver, in each pass: create the boost worker for a caller that was refused it. */
 void turn_boost_serve(struct turn *turn);
 /* turn_helper_priority() is the initial priority of a helper of expedited grace periods whose creator has priority
  * @creator. turn_boost_here(): if the calling thread is real-time and no lower than the boost worker, boost the

@@ -327,10 +327,6 @@ static inline void work_worker_want(struct work_worker *worker, uint32_t bits)
 {
     rtrcu_fetch_or(&worker->wanted, bits);
 }
-static inline bool work_worker_is_wanted(const struct work_worker *worker)
-{
-    return rtrcu_load_relaxed(&worker->wanted) != 0;
-}
 static inline uint32_t work_worker_take_wanted(struct work_worker *worker)
 {
     return rtrcu_exchange(&worker->wanted, 0);
