@@ -103,7 +103,8 @@ CHILD(quiescent_state_deadline_thread)
     deadline_thread_body(RTRCU_QSBR);
 }
 
-/* A callback runs for long in a call of a deadline thread, which cannot print a message. */
+/* A callback runs for long in a call of a deadline thread.  Another thread must print the report, since this thread
+ * makes no system call. */
 CHILD(long_callback_of_a_deadline_thread)
 {
     test::CapturedErrors errors;

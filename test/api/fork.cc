@@ -501,7 +501,7 @@ TEST_F(Fork, OldCookieIsReachedOnceTheChildRequestsAGracePeriod)
     cond_synchronize_rcu_expedited(before_expedited);
 }
 
-/* The driver collects once per tick, so the inbox is not empty at the fork, nor when the child queues. */
+/* The child queues while its parent's callbacks are still in the inbox, which the driver empties once per tick. */
 CHILD(child_queues_after_its_parent)
 {
     queue(1);

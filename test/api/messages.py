@@ -44,7 +44,7 @@ def main(arguments):
             if len(piece) > 2 and not any(piece.strip(" ;:,()") in one for one in known):
                 print(f"docs/guide.md: no message has the words: {piece}   (of: {message})")
                 wrong += 1
-    print(f"{len(messages)} messages, {wrong} pieces that nothing says")
+    print(f"{len(messages)} messages, {wrong} texts that no message contains")
     return 1 if wrong or len(messages) < 10 else 0
 
 

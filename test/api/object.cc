@@ -54,7 +54,8 @@ Found library()
     return found;
 }
 
-/* Initial-exec storage is taken from a small reserve, shared by all libraries that are loaded late. */
+/* The library uses little initial-exec storage, which is taken from a small reserve that all late-loaded libraries
+ * share. */
 TEST(Object, LibraryUsesLittleThreadLocalStorage)
 {
     Found found = library();
@@ -63,7 +64,7 @@ TEST(Object, LibraryUsesLittleThreadLocalStorage)
     EXPECT_LE(found.thread_storage, 192u);
 }
 
-/* Until 1.0 a minor version may break programs, so its number is part of the name. */
+/* The library's name contains the minor version until 1.0, since a minor version may break programs until then. */
 TEST(Object, SharedNameContainsTheMinorVersionBeforeOne)
 {
     std::string version = rtrcu_version();

@@ -26,7 +26,7 @@ refused() {
     status=$?
     # 134: SIGABRT
     if [ $status -ne 134 ] || [[ $output != *"two copies of the library in one process"* ]]; then
-        echo "$what: must abort and say why; status $status: $output"
+        echo "$what: must abort and print the reason; status $status: $output"
         failures=$((failures + 1))
     fi
 }

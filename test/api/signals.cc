@@ -176,7 +176,7 @@ TEST_F(Signals, HandlerReadsAndQueuesInAQuiescentStateThread)
         RTRCU_QSBR, true);
 }
 
-/* Handlers that read interrupt registration and unregistration repeatedly. */
+/* A handler reads while its thread registers and unregisters repeatedly. */
 TEST_F(Signals, HandlerReadsWhileItsThreadRegisters)
 {
     under_storm(

@@ -17,7 +17,7 @@ while read -r name says; do
         echo "$name compiles by $compiler" >&2
         bad=1
     elif [ -n "$says" ] && ! grep -qF -- "$says" <<<"$answer"; then
-        echo "$name: the answer of $compiler does not say \"$says\":" >&2
+        echo "$name: the message of $compiler does not contain \"$says\":" >&2
         head -5 <<<"$answer" >&2
         bad=1
     fi

@@ -57,7 +57,7 @@ void require(bool holds, const char *what)
 {
     if (holds)
         return;
-    std::fprintf(stderr, "not so: %s\n", what);
+    std::fprintf(stderr, "does not hold: %s\n", what);
     std::abort();
 }
 #define REQUIRE(...) require((__VA_ARGS__), #__VA_ARGS__)

@@ -44,12 +44,12 @@ def main():
                               timeout=50, check=False)
         missing = [text for text in said if text not in done.stderr]
         if done.returncode != code or missing:
-            print(f"not so: {what}; status {done.returncode}, missing {missing}, said: {done.stderr}")
+            print(f"does not hold: {what}; status {done.returncode}, missing {missing}, said: {done.stderr}")
             wrong += 1
 
     expect("a program runs", [program], 0, "rtrcu: runs ", "LD_LIBRARY_PATH=")
     expect("its counters are printed", ["--counters", program], 0, "urcu-memb: ", " grace periods")
-    expect("its arguments and its status are its own", [program, "1"], -6, "not so: ")
+    expect("its arguments and its status are its own", [program, "1"], -6, "failed: ")
     expect("nothing is named", [], 2, "the program to run is missing")
     expect("what does not exist", ["/nowhere/program"], 2, "the program does not exist")
     expect("a program without liburcu", ["true"], 2, "needs none of liburcu's")
@@ -78,7 +78,7 @@ def main():
         quoted.chmod(quoted.stat().st_mode | stat.S_ISUID)
         expect("a set-user-ID program", [str(quoted)], 2, "set-user-ID")
         if ran.exists():
-            print("not so: a refused program does not run")
+            print("does not hold: a refused program does not run")
             wrong += 1
     sys.exit(1 if wrong else 0)
 

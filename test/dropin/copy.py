@@ -21,7 +21,7 @@ def run(folder, program, preload):
                    "LD_PRELOAD": ":".join(map(str, preload))}
     done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
-        print(f"not so: it runs with {preload}: {done.returncode}, {done.stderr}")
+        print(f"does not hold: it runs with {preload}: {done.returncode}, {done.stderr}")
     return done.returncode == 0, done.stderr
 
 
@@ -38,9 +38,9 @@ def main():
         runs_too, said_too = run(folder, program, [folder / "liburcu.so.8", copy])
         used = "has these names" not in said_too and "urcu-memb: 0 grace periods" not in said_too
     if not (told and unused):
-        print(f"not so: a program that does not run on our library gets a message: {said}")
+        print(f"does not hold: a program that does not run on our library gets a message: {said}")
     if not used:
-        print(f"not so: a program that finds our names first is on our library: {said_too}")
+        print(f"does not hold: a program that finds our names first is on our library: {said_too}")
     sys.exit(0 if runs and runs_too and told and unused and used else 1)
 
 

@@ -312,7 +312,7 @@ def main():
         text = (work / "log").read_text(encoding="utf-8", errors="replace")
         print(text[-3000:])
         if "rtrcu:" not in text:
-            print("the library has said no counters")
+            print("the library has printed no counters")
             failed = 1
     return failed
 

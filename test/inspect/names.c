@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Program that gives itself, a thread and a parked task the names of its command line, which may have any bytes.
- * usage: names PROCESS THREAD TASK     Prints "ready", and exits at the end of its standard input. */
+ * usage: names PROCESS THREAD TASK
+ * Prints "ready", and exits at the end of its standard input. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -79,7 +79,7 @@ def main(root, rtrcu, stuck):
             elif tool == "rtrcu" or shutil.which(tool):
                 until_all(lines, lambda command=command: run(command, root, rtrcu, program.pid))
             else:
-                print(f"{tool}: not here, not tried")
+                print(f"{tool}: not installed, not tested")
     finally:
         program.kill()
         program.wait()

@@ -27,7 +27,7 @@ def may_be_realtime():
 def problems_of(row, boosts):
     found = [f"the row has no {key}" for key in KEYS if key not in row]
     acts = ACTS | ({"boosts": "readers were boosted"} if boosts else {})
-    return found + [f"not so: {what} (row: {row})" for key, what in acts.items() if not row.get(key)]
+    return found + [f"does not hold: {what} (row: {row})" for key, what in acts.items() if not row.get(key)]
 
 
 def main(arguments):

@@ -20,7 +20,7 @@ def run(program, *arguments):
 
 def expect(what, condition, seen):
     if not condition:
-        print(f"not so: {what}; seen: {seen}")
+        print(f"does not hold: {what}; seen: {seen}")
     return 0 if condition else 1
 
 

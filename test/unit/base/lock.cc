@@ -123,7 +123,7 @@ TEST(Lock, LockExcludesOtherThreads)
     struct lock lock;
     lock_init(&lock, LOCK_RANK_LEAF);
     constexpr int turns = 20000;
-    long plain = 0; /* not atomic, so that the race detector finds a fault of the lock */
+    long plain = 0; /* not atomic, so the race detector reports a lock that excludes nothing */
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; t++) {
         threads.emplace_back([&] {

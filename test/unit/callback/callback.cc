@@ -53,7 +53,7 @@ TEST_F(Callback, CallbackQueuedDuringAGracePeriodWaitsForTheNext)
     EXPECT_EQ(order_, numbers(0, 2));
 }
 
-/* callback_collect() makes a callback ready whose cookie is reached, and the next pass still notifies its owner. */
+/* callback_collect() makes callbacks ready whose cookie is reached.  The next pass still notifies their owner. */
 TEST_F(Callback, CollectingMakesCallbacksOfEndedGracePeriodsReady)
 {
     reader_record *record = world_.craft(0);

@@ -101,8 +101,8 @@ TEST_F(Direct, OwnSectionForcesQueueing)
     });
 }
 
-/* A handler cannot know whether the quiescent-state thread that it interrupts holds a reference, unless that thread
- * marks its sections by rcu_read_lock_bh(). */
+/* In a handler on a quiescent-state thread, callbacks are queued: the thread may hold a reference, unless it marks its
+ * sections by rcu_read_lock_bh(). */
 TEST_F(Direct, HandlerOnAQuiescentStateThreadForcesQueueing)
 {
     as_only_thread([&] {

@@ -92,7 +92,7 @@ TEST_F(Daemons, ListedQueueIsNotListedAgain)
     EXPECT_EQ(drive_->serve.krcud_given.count, 1u);
 }
 
-/* The memory after the last daemon looks like a running daemon inside a callback, and must not be read. */
+/* The test makes the memory after the last daemon look like a running daemon inside a callback; it must not be read. */
 TEST_F(Daemons, EachCpuHasAtMostOneDaemon)
 {
     struct Two {
@@ -125,7 +125,8 @@ TEST_F(Daemons, DaemonBeingCreatedGetsNoQueue)
     EXPECT_EQ(drive_->serve.krcud_given.count, 0u);
 }
 
-/* The ended daemon does not read its list again, so the queue must not count as listed. */
+/* A daemon that ends while a queue is passed to it does not read its list again, so the queue must not count as listed.
+ */
 TEST_F(Daemons, DaemonThatIsEndingGetsNoQueue)
 {
     reader_record *record = world_.craft(0);

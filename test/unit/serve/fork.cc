@@ -212,7 +212,7 @@ TEST_F(ServeFork, NoThreadBoostsInAChild)
     EXPECT_EQ(drive_->turn.boosting.cpu_at, nullptr);
 }
 
-/* The daemon's callback forks, and in the child another daemon has the queue: it must not be listed a second time. */
+/* A daemon's callback forks.  In the child another daemon has the queue, so the first daemon must not list it again. */
 TEST_F(ServeFork, DaemonEndingAfterAForkLeavesItsQueueToAnother)
 {
     keep();

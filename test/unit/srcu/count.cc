@@ -152,8 +152,8 @@ TEST(SrcuCount, WrappedCountsAreDrained)
     flip(domain);
 }
 
-/* INV-SR1: a reader loads the index, is stopped for several grace periods, then adds to the counter, before the next
- * grace period begins. */
+/* INV-SR1: a grace period waits for a reader that loads the index, is stopped for several grace periods, and adds to
+ * the counter before the next grace period begins. */
 class SrcuStopped : public testing::TestWithParam<int>
 {
 };

@@ -206,7 +206,8 @@ TEST_F(Step, BarrierStopsAdvancingTheGracePeriodOnceItsCallbacksReturned)
     EXPECT_EQ(drive_->turn.gp_state[GP_NORMAL].poller.number, 77u) << "another thread stays the poller";
 }
 
-/* The other waiters sleep at growing intervals and rely on the poller: when it leaves, one of them must poll. */
+/* A poller that leaves wakes another waiter, which becomes the poller: waiters sleep at growing intervals and rely on
+ * it. */
 TEST_F(Step, LeavingPollerWakesASleeper)
 {
     begin_beside_a_reader();
@@ -249,8 +250,8 @@ TEST_F(Step, ServingThreadServesBetweenItsSteps)
     }
 }
 
-/* A deadline thread wakes no driver, and a driver without a thread advances no grace period: in both cases a caller of
- * low priority advances itself. */
+/* A caller of low priority advances itself if it is a deadline thread, which wakes no driver, or if the driver has no
+ * thread. */
 TEST_F(Step, LowPriorityCallerNeedsADriverWithAThread)
 {
     constexpr uint32_t weak = 33;                        /* the result of the last check */

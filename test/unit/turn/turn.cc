@@ -388,7 +388,7 @@ TEST_F(Turn, RealTimeWaiterPollsOncePerTick)
     second.wait();
 }
 
-/* The last reader may have left without a report, so a waiter checks that before it reports a stall. */
+/* Before a waiter reports a stall, it polls the readers: the last one may have left without a report. */
 TEST_F(Turn, EndedGracePeriodIsNotReported)
 {
     config_.tick_us = 3600000000;

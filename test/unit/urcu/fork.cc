@@ -192,7 +192,8 @@ TEST_F(Pause, PauseWaitsForOnlyOneCallbackOfABatch)
     end_ordinary(adopted);
 }
 
-/* The producer may be the forking thread, interrupted by a handler that forks. */
+/* A fork does not wait for a server that waits for a producer: the producer may be the forking thread, in which a
+ * handler forks. */
 TEST_F(Pause, PauseDoesNotWaitForAServerThatWaitsForAProducer)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
@@ -218,7 +219,7 @@ TEST_F(Pause, PauseDoesNotWaitForAServerThatWaitsForAProducer)
     end_ordinary(adopted);
 }
 
-/* A server may be started, stopped or freed while the fork reads the list. */
+/* A fork reads the list of servers under its lock, since servers may be started, stopped or freed meanwhile. */
 TEST_F(Pause, PauseReadsServersUnderTheirLock)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);

@@ -65,7 +65,7 @@ TEST_F(Server, ServerDelayedByAForkCountsAsInvokingAtTheNextFork)
     urcu_server_free(adopted, server_);
 }
 
-/* The thread that frees the server runs its remaining callbacks. */
+/* A stopped server gets no thread: the thread that frees the server runs the remaining callbacks. */
 TEST_F(Server, StoppedServerGetsNoThread)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);

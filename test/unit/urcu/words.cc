@@ -76,7 +76,7 @@ TEST_F(Words, GracePeriodWaitsForTheLastOfManyReaders)
         reader.run([&] { urcu_unregister(adopted); });
 }
 
-/* The record's next owner must not be subtracted a second time. */
+/* A holdout that unregisters is subtracted once; the next owner of its record must not be subtracted again. */
 TEST_F(Words, UnregisteringHoldoutIsSubtractedOnce)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);

@@ -224,7 +224,7 @@ TEST_F(Thread, WatcherOfTheEndIsStartedByACreatorOrTheMainThread)
         syscall(SYS_exit, 0); /* pthread_exit() would unwind through frames that catch every exception */
 }
 
-/* The watcher must not take the program's last thread for a library thread that is exiting. */
+/* The watcher lists the threads twice, or it could mistake the program's last thread for an exiting library thread. */
 TEST_F(Thread, WatcherOfTheEndListsTheThreadsTwice)
 {
     if (TEST_EMULATED || TEST_TSAN)
