@@ -64,7 +64,7 @@ class Compiler:
 
     def complain(self, headers, inlined, what, text):
         self.wrong += 1
-        print(f"does not hold: {self.name}, {' then '.join(headers)}{', inlined' if inlined else ''}: {what}\n{text[:2000]}")
+        print(f"failed: {self.name}, {' then '.join(headers)}{', inlined' if inlined else ''}: {what}\n{text[:2000]}")
 
     def is_refused(self, headers, inlined):
         count, text = self.errors(headers, inlined)

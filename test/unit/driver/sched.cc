@@ -36,7 +36,7 @@ TEST_F(SchedDriver, CallbacksOfAnExitedThreadCountAsWork)
     EXPECT_TRUE(asks());
 }
 
-TEST_F(SchedDriver, WorkIsFoundInALeafAfterOneWithOwnersCallbacks)
+TEST_F(SchedDriver, WorkIsFoundInALeafAfterALeafWithCallbacksOfOwners)
 {
     reader_record *there = world_.craft(0);
     make_ready(there, 1);
@@ -91,7 +91,7 @@ TEST_F(SchedDriver, OnlyAQuiescentStateThreadSetsItsOwnFlag)
 }
 
 /* A thread whose update overwrites the flag is found, although another thread keeps its flag. */
-TEST_F(SchedDriver, LostFlagIsDetectedBesideAKeptOne)
+TEST_F(SchedDriver, LostFlagIsDetectedIfAnotherThreadKeepsItsFlag)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";

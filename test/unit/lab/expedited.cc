@@ -51,7 +51,7 @@ TEST(ExpeditedSummary, SummaryOfNoSamplesHasNoMaximum)
 }
 
 // The figures and the differences are those of the published document.
-TEST(ExpeditedSummary, DifferencesEqualThePublishedOnes)
+TEST(ExpeditedSummary, DifferencesEqualThePublishedDifferences)
 {
     EXPECT_NEAR(*diff_pct(372766967, 2329671), -99.38, 0.005);
     EXPECT_NEAR(*diff_pct(2746353, 151242), -94.49, 0.005);

@@ -20,7 +20,7 @@ static std::vector<double> sums_of(const std::string &environment)
     return sums;
 }
 
-TEST(OverheadPublished, SumsOfLookUpAndRcuWorkEqualThePublishedOnes)
+TEST(OverheadPublished, SumsOfLookUpAndRcuWorkEqualThePublishedSums)
 {
     EXPECT_EQ(sums_of("rare"), (std::vector<double>{4486, 2045, 2231, 2505}));
     EXPECT_EQ(sums_of("frequent"), (std::vector<double>{2358, 2068, 2769, 12'049}));

@@ -73,7 +73,7 @@ TEST_F(ParkedDeathTest, OtherListsChangeOnlyUnderTheirLock)
         EXPECT_DEATH((reader_lock(leaf_), lock_acquire(&held), call()), "lock of rank") << name;
 }
 
-TEST_F(ParkedDeathTest, BeginWithALeftBoundaryIsRefused)
+TEST_F(ParkedDeathTest, BeginWithAnOldBoundaryIsRefused)
 {
     EXPECT_DEATH((reader_lock(leaf_), parked_begin(leaf_, GP_NORMAL), parked_begin(leaf_, GP_NORMAL)), "INV-BL1");
 }

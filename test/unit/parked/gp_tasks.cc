@@ -96,7 +96,7 @@ TEST_F(GpTasks, GracePeriodWaitsForTaskThatAHoldoutParks)
 }
 
 /* A race: the thread found no waiting grace period, and put the task on its own list after the scan had set its bit. */
-TEST_F(GpTasks, PromotionBeforeClearingFindsATaskParkedMeanwhile)
+TEST_F(GpTasks, TaskThatParksDuringAScanIsPromotedBeforeTheBitIsCleared)
 {
     world_.set_inside(record_, 1);
     test::GpStepper stepper(gp_);

@@ -271,7 +271,7 @@ TEST_F(Parked, TaskIsRemovedFromTheThreadsListWithoutTheLeafLock)
     EXPECT_FALSE(parked_remove_from_thread(&task_[0]));
 }
 
-TEST_F(Parked, ForksChildDropsTasksMountedElsewhere)
+TEST_F(Parked, ForksChildDropsTasksMountedOnOtherThreads)
 {
     parked_add_to_leaf(leaf_, &task_[0], NORMAL);
     parked_add_to_leaf(leaf_, &task_[1], NONE);

@@ -144,7 +144,7 @@ TEST(Slow, HandlersSectionWithdrawsTheSleepersAcknowledgment)
 }
 
 /* A task that parked while the scan set the thread's bit is on the thread's list; the report must promote it first. */
-TEST(Slow, ReportPromotesATaskParkedMeanwhile)
+TEST(Slow, ReportPromotesATaskThatParkedDuringTheScan)
 {
     rcu_task task;
     rcu_task_init(&task, "meanwhile");

@@ -213,7 +213,7 @@ TEST_F(ServeFork, NoThreadBoostsInAChild)
 }
 
 /* A daemon's callback forks.  In the child another daemon has the queue, so the first daemon must not list it again. */
-TEST_F(ServeFork, DaemonEndingAfterAForkLeavesItsQueueToAnother)
+TEST_F(ServeFork, DaemonThatEndsAfterAForkLeavesItsQueueToAnotherDaemon)
 {
     keep();
     static struct domain_drive *drive;

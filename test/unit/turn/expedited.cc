@@ -20,7 +20,7 @@ class Expedited : public DriveWorld
     }
 };
 
-TEST_F(Expedited, WorkersPriorityIsTheConfiguredOrAHigherOneOfAWaiter)
+TEST_F(Expedited, WorkerTakesTheHighestPriorityOfTheSettingAndItsWaiters)
 {
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
@@ -203,7 +203,7 @@ TEST_F(Expedited, NoBoosterIsCreatedWithBoostOff)
 }
 
 /* Threads that requested a grace period while the caller held the gp lock rely on the caller. */
-TEST_F(Expedited, CallerServesRequestsOfOthers)
+TEST_F(Expedited, CallerServesRequestsOfOtherThreads)
 {
     drive_->work.refused_ns = plat_clock_now();
     config_.tick_us = 60000000;
@@ -215,7 +215,7 @@ TEST_F(Expedited, CallerServesRequestsOfOthers)
 }
 
 /* As the test above, with a registered reader, for which the caller must take a step. */
-TEST_F(Expedited, CallerThatWaitsForReadersServesRequestsOfOthers)
+TEST_F(Expedited, CallerThatWaitsForReadersServesRequestsOfOtherThreads)
 {
     (void)world_.craft(0);
     drive_->work.refused_ns = plat_clock_now();
@@ -228,7 +228,7 @@ TEST_F(Expedited, CallerThatWaitsForReadersServesRequestsOfOthers)
 }
 
 /* If the worker exists, the caller notifies it of others' requests, whether or not readers exist. */
-TEST_F(Expedited, CallerNotifiesTheWorkerOfRequestsOfOthers)
+TEST_F(Expedited, CallerNotifiesTheWorkerOfRequestsOfOtherThreads)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;
@@ -394,7 +394,7 @@ TEST_F(Expedited, BoosterTakesThePriorityOfACallerWithoutAWorker)
 }
 
 /* The worker is notified of a later request, which a thread made while the caller advanced. */
-TEST_F(Expedited, CallerPassesRequestsOfOthersToTheWorker)
+TEST_F(Expedited, CallerPassesRequestsOfOtherThreadsToTheWorker)
 {
     struct work_worker *worker = &drive_->work.worker[WORK_WORKER_EXPEDITED];
     worker->thread.state = WORK_RUNNING;

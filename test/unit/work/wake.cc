@@ -133,7 +133,7 @@ TEST_F(Wake, DriverWithoutAThreadIsNotified)
 }
 
 /* A thread that needs a driver during a change starts its replacement, which takes over the remaining work. */
-TEST_F(Wake, ChangedDriverIsStartedForRequestsMeanwhile)
+TEST_F(Wake, NewDriverIsStartedForRequestsDuringAChange)
 {
     work_driver row = {
         .name = "left", .body = nullptr, .notify = nullptr, .online = nullptr, .leave = [](struct driver *) {
