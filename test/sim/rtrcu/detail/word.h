@@ -4,6 +4,8 @@
 #ifndef SIM_RTRCU_DETAIL_WORD_H
 #define SIM_RTRCU_DETAIL_WORD_H
 
+#include <assert.h>
+
 #include <rtrcu/detail/reader.h>
 
 #define rtrcu_word_of rtrcu_word_of_x86
@@ -13,7 +15,10 @@
 #define rtrcu_word_register rtrcu_word_register_x86
 #define rtrcu_word_unregister rtrcu_word_unregister_x86
 #define rtrcu_word_repair rtrcu_word_repair_x86
+#define RTRCU_ONE_WORD
 #include_next <rtrcu/detail/word.h>
+#undef RTRCU_ONE_WORD
+static_assert(sizeof(*rtrcu_word_flag_byte(0)) == 1, "only the text for one word has this function");
 #undef rtrcu_word_of
 #undef rtrcu_word_arm
 #undef rtrcu_word_disarm
@@ -32,12 +37,7 @@
 #define rtrcu_word_register rtrcu_word_register_aarch64
 #define rtrcu_word_unregister rtrcu_word_unregister_aarch64
 #define rtrcu_word_repair rtrcu_word_repair_aarch64
-#pragma push_macro("__x86_64__")
-#undef __x86_64__
-#define __aarch64__ 1
 #include_next <rtrcu/detail/word.h>
-#undef __aarch64__
-#pragma pop_macro("__x86_64__")
 #undef rtrcu_word_of
 #undef rtrcu_word_arm
 #undef rtrcu_word_disarm
