@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "machine/realtime.h"
+#include "report/table.h"
 
 namespace lab
 {
@@ -14,7 +15,8 @@ namespace latency
 void Latency::declare(Options &options)
 {
     options.texts("--workload", wanted_.workloads,
-                  "dcache, route, both, flood or console; may be repeated; default all");
+                  "dcache, route, both, flood, console or fifo; may be repeated; default all but fifo, a SCHED_FIFO "
+                  "updater beside ordinary threads, which takes 35 s more");
     options.texts("--policy", wanted_.policies,
                   "none, unbounded, inline, daemon, krcud, krcud-always, krcud-0, throttle, throttle-16, direct, "
                   "liburcu; may be repeated");
@@ -42,8 +44,11 @@ void Latency::prepare()
     std::string error;
     if (!make_plan(wanted_, plan_, error))
         throw Refusal(error);
+    if (wants_fifo(wanted_))
+        need_realtime("the workload fifo measures a SCHED_FIFO thread");
     if (!machine.realtime_permitted && !other_)
         throw Refusal(realtime_refusal());
+    plan_fifo();
     const std::vector<int> &cpus = machine.cpus_allowed;
     child_.loop_cpu = cpus.back();
     child_.other_cpus = cpus.size() > 1 ? std::vector<int>(cpus.begin(), cpus.end() - 1) : cpus;
@@ -57,9 +62,24 @@ void Latency::prepare()
         input_options_.max_tree_entries = 20'000;
         input_options_.max_tree_ns = 2'000'000'000;
     }
-    if (!load_inputs(input_options_, inputs_, notes_, error))
+    if (!plan_.empty() && !load_inputs(input_options_, inputs_, notes_, error))
         throw Refusal(error);
     plan_time();
+}
+
+// Plans the rounds of the workload fifo.  --seconds is their time if no other workload is measured.
+void Latency::plan_fifo()
+{
+    if (!wants_fifo(wanted_))
+        return;
+    fifo_ns_ = common.quick ? fifo_quick_round_ns : fifo_round_ns;
+    for (const FifoVariant &variant : fifo_variants())
+        fifo_.push_back({&variant, {}, {}});
+    const double a_round = static_cast<double>(fifo_.size()) * (static_cast<double>(fifo_ns_) / 1e9 + fifo_overhead_s);
+    fifo_rounds_.planned = common.quick ? fifo_quick_rounds : fifo_rounds;
+    if (plan_.empty() && common.seconds > 0)
+        fifo_rounds_.planned = static_cast<unsigned>(std::clamp(common.seconds / a_round, 1.0, 1000.0));
+    fifo_rounds_.seed = common.seed;
 }
 
 // Plans one round for the console, or as many as fit if nothing else is measured.  Returns the time for these rounds.
@@ -101,6 +121,25 @@ void Latency::plan_time()
 }
 
 void Latency::print_plan() const
+{
+    if (!plan_.empty())
+        print_loop_plan();
+    if (fifo_.empty())
+        return;
+    fmt::print("{}A real-time thread queues callbacks beside ordinary threads: how many wait, and what is left to the "
+               "others?\n\n",
+               plan_.empty() ? "" : "\n");
+    fmt::print("  fifo: a SCHED_FIFO {} thread with a due time every {:g} ms queues {} callbacks at each, {} a second, "
+               "for {:g} s;\n  beside it {} ordinary threads that run all the time; each round of a variant is a new "
+               "process\n",
+               fifo_flood::priority, fifo_flood::due_ns / 1e6, fifo_flood::due_ns / fifo_flood::callback_ns,
+               whole(1e9 / fifo_flood::callback_ns), static_cast<double>(fifo_ns_) / 1e9, fifo_flood::busy_threads);
+    for (const Fifo &one : fifo_)
+        fmt::print("  {:<9} {}\n", one.variant->name, one.variant->what);
+    fmt::print("  {} rounds; seed {}\n", fifo_rounds_.planned, common.seed);
+}
+
+void Latency::print_loop_plan() const
 {
     fmt::print(
         "An event loop with a deadline serves real work over RCU: which thread runs the callbacks, and how does that "

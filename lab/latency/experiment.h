@@ -10,6 +10,7 @@
 #include "command/experiment.h"
 #include "latency/child.h"
 #include "latency/console_rows.h"
+#include "latency/fifo_rows.h"
 #include "latency/interrupting.h"
 #include "latency/plan.h"
 #include "latency/rows.h"
@@ -30,6 +31,9 @@ constexpr double console_load = 1.25;
 // A console round is longer than a second, of which the kernel reserves 50 ms for ordinary threads if real-time threads
 // never sleep.
 constexpr double console_round_s = 1.2, console_quick_s = 0.25;
+// The rounds of the workload fifo, and the time that a round needs beside its measurement.
+constexpr unsigned fifo_rounds = 7, fifo_quick_rounds = 2;
+constexpr double fifo_overhead_s = 0.1;
 
 class Latency : public Experiment
 {
@@ -40,7 +44,8 @@ class Latency : public Experiment
     bool measure() override;
     bool measured() const override
     {
-        return std::any_of(processes_.begin(), processes_.end(), has_rounds);
+        return std::any_of(processes_.begin(), processes_.end(), has_rounds) ||
+               std::any_of(fifo_.begin(), fifo_.end(), [](const Fifo &one) { return !one.rounds.empty(); });
     }
     std::vector<std::string> left_out() const override;
     void print_results() override;
@@ -79,6 +84,8 @@ class Latency : public Experiment
 
     // experiment.cc
     void plan_time();
+    void plan_fifo();
+    void print_loop_plan() const;
     double plan_console(double seconds);
     // run.cc
     void measure_interrupts();
@@ -88,16 +95,19 @@ class Latency : public Experiment
     double seconds_of_turn(const Variant &variant) const;
     LoopParameters parameters_of(std::size_t process, double seconds) const;
     void run_turn(std::size_t process, const LoopParameters &parameters);
+    bool run_fifo_rounds();
     // results.cc
     std::vector<Row> make_rows() const;
     std::vector<Table1Row> make_table1() const;
     std::vector<ConsoleRow> make_console() const;
+    std::vector<FifoRow> make_fifo() const;
     std::vector<LateSummary> make_summaries() const;
     Samples inline_shares() const;
     void print_rows() const;
     void print_table1() const;
     void print_interrupting() const;
     void print_console() const;
+    void print_fifo() const;
     void print_why() const;
     void print_densities() const;
 
@@ -121,6 +131,15 @@ class Latency : public Experiment
     std::vector<std::vector<ConsoleResult>> console_; // for each process, by round
     std::vector<InterruptingRow> interrupting_;
     std::string interrupting_error_;
+    // A variant of the workload fifo.
+    struct Fifo {
+        const FifoVariant *variant;
+        std::vector<FifoRound> rounds;
+        std::string error;
+    };
+    std::vector<Fifo> fifo_; // empty: the workload is not requested
+    Rounds fifo_rounds_{"measuring the FIFO updater"};
+    int64_t fifo_ns_ = 0; // length of a round
 };
 
 } // namespace lab::latency

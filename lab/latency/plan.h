@@ -60,7 +60,9 @@ struct PlanOptions {
     PeerSettings settings;              // added to those of each policy of this library
 };
 
-// Returns false and sets a message if a name does not exist.
+// True if the workload fifo is requested, which has no event loop and no policies, and so no variants in the plan.
+bool wants_fifo(const PlanOptions &options);
+// Returns false and sets a message if a name does not exist, or if an option does not fit a workload.
 bool make_plan(const PlanOptions &options, std::vector<Variant> &plan, std::string &error);
 
 } // namespace lab::latency

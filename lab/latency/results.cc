@@ -45,6 +45,16 @@ std::vector<ConsoleRow> Latency::make_console() const
     return rows;
 }
 
+std::vector<FifoRow> Latency::make_fifo() const
+{
+    std::vector<FifoRow> rows;
+    for (const Fifo &one : fifo_)
+        if (!one.rounds.empty())
+            rows.push_back(make_fifo_row(*one.variant, one.rounds));
+    fill_fifo_intervals(rows);
+    return rows;
+}
+
 std::vector<LateSummary> Latency::make_summaries() const
 {
     std::vector<LateSummary> summaries;
@@ -126,6 +136,22 @@ void Latency::print_console() const
         fmt::print("A loop above {:.0f} % saturates its CPU: {}\n\n", 100 * saturated, saturated_text);
 }
 
+void Latency::print_fifo() const
+{
+    const std::vector<FifoRow> rows = make_fifo();
+    if (rows.empty())
+        return;
+    fmt::print("\nA FIFO updater beside {} ordinary threads, median of the rounds (95 % interval).\n"
+               "peak: the largest number of callbacks that waited after a due time.  late: from a due time until its "
+               "callbacks were queued, over all rounds.\n"
+               "age: from call_rcu() to the callback; p99 of a round, and the largest of all.  ordinary work: of the "
+               "ordinary threads, in multiples of their\nwork in the same round of 'ordinary'.  their CPUs: what they "
+               "had; others' CPUs: what other processes and the host took.\n"
+               "own CPU: of the back-end's threads.  real-time: those of them that were SCHED_FIFO at the end of a "
+               "round, of those that used 1 ms or more.\n\n{}\n",
+               fifo_flood::busy_threads, table_text<FifoRow>(0, rows));
+}
+
 void Latency::print_why() const
 {
     const std::vector<LateSummary> summaries = make_summaries();
@@ -151,8 +177,10 @@ void Latency::print_results()
     print_interrupting();
     print_console();
     print_why();
-    print_densities();
-    fmt::print("\npolicies:\n");
+    if (!plan_.empty())
+        print_densities();
+    print_fifo();
+    fmt::print("{}", plan_.empty() ? "" : "\npolicies:\n");
     for (const PolicyRow &policy : policy_table())
         if (std::any_of(plan_.begin(), plan_.end(), [&](const Variant &one) { return one.policy == &policy; }))
             fmt::print("  {:<14}{}\n", policy.name, policy.what);
@@ -164,6 +192,9 @@ std::vector<std::string> Latency::left_out() const
     for (const Process &process : processes_)
         if (!process->error.empty())
             texts.push_back(fmt::format("{} left out: {}", process->variant().label(), process->error));
+    for (const Fifo &one : fifo_)
+        if (!one.error.empty())
+            texts.push_back(fmt::format("fifo {} left out: {}", one.variant->name, one.error));
     if (!interrupting_error_.empty())
         texts.push_back(fmt::format("updater that interrupts left out: {}", interrupting_error_));
     return texts;
@@ -172,8 +203,9 @@ std::vector<std::string> Latency::left_out() const
 Verdicts Latency::judge(bool times)
 {
     Verdicts verdicts = judge_latency({make_rows(), inline_shares(), times});
-    for (const Verdicts &more : {judge_table1(make_table1(), times), judge_interrupting(interrupting_),
-                                 judge_console(make_console(), times), judge_why(make_summaries(), times)})
+    for (const Verdicts &more :
+         {judge_table1(make_table1(), times), judge_interrupting(interrupting_), judge_console(make_console(), times),
+          judge_why(make_summaries(), times), judge_fifo(make_fifo(), times)})
         verdicts.insert(verdicts.end(), more.begin(), more.end());
     return verdicts;
 }
@@ -202,6 +234,11 @@ void Latency::fill(Document &document)
     add_list(document, "table1", make_table1());
     add_list(document, "console", make_console());
     add_list(document, "interrupting_updater", interrupting_);
+    if (const std::vector<FifoRow> rows = make_fifo(); !rows.empty()) {
+        add_list(document, "fifo", rows);
+        for (const Fifo &one : fifo_)
+            document.curve(make_fifo_curve(*one.variant, one.rounds));
+    }
     if (const std::vector<LateSummary> summaries = make_summaries(); !summaries.empty()) {
         document.argument("late_us", late_us_);
         add_list(document, "why", make_why_rows(summaries));

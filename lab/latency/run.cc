@@ -11,6 +11,8 @@ namespace lab::latency
 
 bool Latency::measure()
 {
+    if (plan_.empty())
+        return run_fifo_rounds();
     measure_interrupts();
     // The updater that interrupts is run on the route cache, as in the paper.
     if (std::any_of(plan_.begin(), plan_.end(), [](const Variant &one) { return one.workload == "route"; }))
@@ -23,7 +25,20 @@ bool Latency::measure()
     measure_interrupts();
     if (complete && rounds_.done < rounds_.planned)
         fmt::print("\nthe machine is busy: {} of {} rounds fitted into the time\n", rounds_.done, rounds_.planned);
-    return complete;
+    return complete && run_fifo_rounds();
+}
+
+bool Latency::run_fifo_rounds()
+{
+    std::vector<Turn> turns;
+    for (Fifo &one : fifo_)
+        turns.push_back({fmt::format("fifo {}", one.variant->name),
+                         static_cast<double>(fifo_ns_) / 1e9 + fifo_overhead_s, &one.error, [this, &one](unsigned) {
+                             FifoRound round{};
+                             if (run_fifo_round(*one.variant, child_.settings, fifo_ns_, round, one.error))
+                                 one.rounds.push_back(round);
+                         }});
+    return turns.empty() || play(fifo_rounds_, turns);
 }
 
 void Latency::measure_interrupts()

@@ -3,9 +3,12 @@
 #include "machine/threads.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 
 namespace lab
 {
@@ -33,6 +36,16 @@ int64_t thread_cpu_ns_of(pid_t thread)
     if (clock_gettime(clock, &now) != 0)
         return 0;
     return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+int64_t machine_busy_ns()
+{
+    std::ifstream file("/proc/stat");
+    std::string name;
+    int64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
+    if (!(file >> name >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal))
+        return 0;
+    return (user + nice + system + irq + softirq + steal) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
 }
 
 } // namespace lab

@@ -22,6 +22,7 @@ WORKLOADS = {
     "both": "half of each event is dcache work, half is route work",
     "flood": "denial of service, 30,000 callbacks per grace period",
 }
+FIFO_COLOURS = {"rtrcu": "green", "ordinary": "slate", "liburcu": "brown"}
 # The paper of UseLinux 2004, in microseconds: stock, krcud and direct together, and the goal.
 PUBLISHED = [(711, "2004: stock 711 µs"), (413, "2004: cures 413 µs"), (250, "2004: goal 250 µs")]
 FLOOD = 30000
@@ -248,6 +249,70 @@ def console_table(data):
                  [[row["policy"]] + [figure_text(row[key]) for key in keys] for row in data.get("console", [])])
 
 
+def fifo_rows(data):
+    return {row["variant"]: row for row in data.get("fifo", [])}
+
+
+def chart_fifo(data):
+    """The backlog of a FIFO updater after each due time, by variant."""
+    curves = [curve for curve in data["curves"] if curve["workload"] == "fifo" and curve["backlog"]]
+    chart = Chart([""], Axis("time since the start, ms", unit="ms", least=0),
+                  Axis("callbacks that wait", log=True, unit="callbacks"), height=300)
+    for curve in curves:
+        chart.line("", [point for point in curve["backlog"] if point[1] > 0], curve["variant"],
+                   FIFO_COLOURS.get(curve["variant"], "slate"), width=1.5)
+    if curves:
+        chart.mark(300, "after 0.3 s")
+    return chart.html("Of each variant the round with the median peak after 0.3 s. Before that, the library creates "
+                      "its threads.") if curves else ""
+
+
+def interval_cell(row, stem):
+    if row[stem] is None:
+        return "–"
+    text = figure_text(row[stem])
+    if row[f"{stem}_low"] is None:
+        return text
+    return f"{text} ({figure_text(row[f'{stem}_low'])} to {figure_text(row[f'{stem}_high'])})"
+
+
+def fifo_table(data):
+    keys = ("late_us_p50", "late_us_p99", "late_us_max", "age_ms_p99")
+    rows = []
+    for row in data.get("fifo", []):
+        longest = ("≥ " if row["unfinished"] else "") + figure_text(row["age_ms_max"])
+        own = None if row["own_cpus"] is None else 100 * row["own_cpus"]
+        rows.append([row["variant"], figure_text(row["backlog_begin"]), interval_cell(row, "backlog_later"),
+                     interval_cell(row, "backlog_whole"), *(figure_text(row[key]) for key in keys), longest,
+                     interval_cell(row, "work"), figure_text(row["ordinary_cpus"]), figure_text(row["others_cpus"]),
+                     figure_text(own),
+                     f"{figure_text(row['realtime_threads'])} of {figure_text(row['threads'])}",
+                     figure_text(row["rounds"])])
+    note = ("<p class='note'>Medians of the rounds, with 95 % intervals. Peak: the largest number of callbacks that "
+            "waited after a due time. Late: from a due time until its callbacks were queued, over all rounds. Age: "
+            "from call_rcu() to the callback, p99 of a round and the largest of all. Ordinary work: of the ordinary "
+            "threads, in multiples of their work in the same round of <i>ordinary</i>; their CPUs: what they "
+            "had; others' CPUs: what other processes and the host took. Own CPU: of the back-end's threads. Real-time: "
+            "those of them that were SCHED_FIFO at the end of a round, of those that used 1 ms or more.</p>")
+    return note + table(["variant", "peak to 0.3 s", "peak after 0.3 s", "peak of the round", "late p50, µs", "p99, µs",
+                         "max, µs", "age p99, ms", "max, ms", "ordinary work", "their CPUs", "others' CPUs",
+                         "own CPU, %", "real-time", "rounds"], rows) if rows else ""
+
+
+def fifo_conclusion(data):
+    """Returns a sentence with the peak of each variant and the work left to ordinary threads."""
+    rows = fifo_rows(data)
+    if "rtrcu" not in rows:
+        return ""
+    peaks = [f"{name} {figure_text(row['backlog_later'])}" for name, row in rows.items()]
+    text = (f"Beside busy ordinary threads, a FIFO updater's peak backlog after 0.3 s is, in callbacks: "
+            f"{', '.join(peaks)}.")
+    if "ordinary" in rows and rows["rtrcu"]["work"] is not None:
+        text += (f" The ordinary threads do {figure_text(rows['rtrcu']['work'])} times the work that they do where all "
+                 "threads of the library are ordinary.")
+    return text
+
+
 def table1_table(data):
     keys = ("document_us", "late_us", "late_us_low", "late_us_high", "share_us", "share_us_low", "share_us_high",
             "late_us_max", "callbacks_per_gp_max", "batch_max", "backlog_max", "rounds")
@@ -327,6 +392,7 @@ def explanations(data):
             | {row["policy"] for row in data.get("console", [])})
     terms = [(one["name"], one["what"]) for one in data["policies"] if one["name"] in used]
     terms += [(name, WORKLOADS[name]) for name in workloads_of(data)]
+    terms += [(f"fifo: {row['variant']}", row["what"]) for row in data.get("fifo", [])]
     return "<dl>" + "".join(f"<dt><b>{name}</b></dt><dd>{text}</dd>" for name, text in terms) + "</dl>"
 
 
@@ -343,7 +409,7 @@ def conclusion(data):
     name = "flood" if "flood" in workloads_of(data) else next(iter(workloads_of(data)), None)
     stock, rest = policy_rows(data, (name,), ("unbounded",)), policy_rows(data, (name,), ("inline", "daemon"))
     if not stock or not rest:
-        return "The tables below list the policies that were compared."
+        return fifo_conclusion(data) or "The tables below list the policies that were compared."
     return (f"On this machine, under {name}, callbacks ran past the deadline: {overrun_text(stock[0])}; "
             f"{'; '.join(overrun_text(row) for row in rest)}.")
 
@@ -362,14 +428,28 @@ def noise(data):
             "counted in callbacks and in CPU time, do.")
 
 
-def page(data):
+def about_text(data):
+    """Returns the descriptions of the event loop and of the FIFO updater, where they were measured."""
+    parts = []
     floor = ", ".join(f"{w} {figure_text(r['p99_us'])} µs"
                       for w in workloads_of(data) for r in policy_rows(data, (w,), ("none",)))
-    about = (
-        "<p>An event loop runs to completion, as packet forwarders and audio engines do, and serves real work over an "
-        "RCU-protected structure. A timer event with an absolute due time measures how late the loop serves it. The "
-        "policies differ in the thread that runs the callbacks that reclaim memory, and in their number at a time.</p>"
-        f"<p class='note'>{machine_text(data)} Noise floor (the same loop without reclamation), p99: {floor}.</p>")
+    if data["rows"] or not data.get("fifo"):
+        parts.append(
+            "<p>An event loop runs to completion, as packet forwarders and audio engines do, and serves real work over "
+            "an RCU-protected structure. A timer event with an absolute due time measures how late the loop serves it. "
+            "The policies differ in the thread that runs the callbacks that reclaim memory, and in their number at a "
+            "time.</p>")
+    if data.get("fifo"):
+        parts.append(
+            "<p>A SCHED_FIFO 5 thread has an absolute due time every millisecond, and queues 100 callbacks at each, "
+            "100,000 a second, beside four ordinary threads that never sleep. Each round of a variant runs for 1.5 s "
+            "(0.6 s with --quick) in a process of its own; the variants take turns in each round.</p>")
+    noise_floor = f" Noise floor (the same loop without reclamation), p99: {floor}." if floor else ""
+    return "".join(parts) + f"<p class='note'>{machine_text(data)}{noise_floor}</p>"
+
+
+def page(data):
+    about, loops = about_text(data), bool(data["rows"])
     return page_html.page_text("latency", "How much reclamation delays a deadline", [
         page_html.conclusion(data, conclusion(data)),
         section("How far do callbacks run past a deadline?", chart_overruns(data)),
@@ -380,14 +460,16 @@ def page(data):
         section("Stock RCU and the cures of 2004, all on one CPU", chart_table1(data), table1_table(data)),
         section("Is an overrun callbacks times callback time?", chart_bursts(data), burst_table(data)),
         section("Does a console answer beside a flood?", chart_console(data), console_table(data)),
+        section("How many callbacks of a FIFO updater wait beside busy ordinary threads?", chart_fifo(data),
+                fifo_table(data)),
         section("How many callbacks wait?", *(chart_backlog(data, name) for name in workloads_of(data))),
         section("How long do callbacks wait, against how many wait?", chart_invocations(data)),
         section("An updater that interrupts a walk", interrupting_table(data)),
         section("Sarma and McKenney: making RCU safe for realtime (UseLinux 2004), and this run",
-                document_table(data)),
+                document_table(data) if loops else ""),
         section("Verdicts", verdict_list(data)),
-        section("All figures", "<p class='note'>Microseconds where no unit is given. A dash: too few samples.</p>",
-                result_table(data), why_table(data)),
+        section("All figures", *(["<p class='note'>Microseconds where no unit is given. A dash: too few samples.</p>",
+                                  result_table(data), why_table(data)] if loops else [])),
         section("Policies and workloads", about, explanations(data))])
 
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Tests of the command line of `rtrcu latency`: an unwritable path is refused before the run, a full disk is an error,
-Ctrl-C keeps the results so far, and with one CPU it reports the parts that cannot be measured.
+Ctrl-C keeps the results so far, and with one CPU it reports the parts that cannot be measured.  The workload fifo
+refuses options that do not fit it.
 
 usage: latency_usage.py PROGRAM
 """
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +36,25 @@ def mistakes(program, folder):
         wrong += expect(f"{option}: a path that cannot be written is refused before the run",
                         child.returncode == 2 and place in err and PLAN not in out, (child.returncode, out, err))
     return wrong
+
+
+def fifo(program, folder):
+    """The workload fifo refuses options that do not fit it, and says what to do if real-time scheduling is refused."""
+    wrong = 0
+    for options in (["--other"], ["--policy", "inline"]):
+        done = subprocess.run([program, "latency", "--workload", "fifo", *options], cwd=folder, capture_output=True,
+                              text=True, timeout=100, check=False)
+        wrong += expect(f"fifo with {options[0]} is refused before the run",
+                        done.returncode == 2 and f"{options[0]} does not fit the workload fifo" in done.stderr,
+                        (done.returncode, done.stderr))
+    without = ["setpriv", "--bounding-set", "-sys_nice", "prlimit", "--rtprio=0:0"]
+    if os.getuid() != 0 or not (shutil.which("setpriv") and shutil.which("prlimit")):
+        return wrong
+    done = subprocess.run([*without, program, "latency", "--workload", "fifo"], cwd=folder, capture_output=True,
+                          text=True, timeout=100, check=False)
+    return wrong + expect("fifo without permission: the reason and the remedy, and no word of --other",
+                          done.returncode == 2 and "CAP_SYS_NICE" in done.stderr and "--other" not in done.stderr,
+                          (done.returncode, done.stderr))
 
 
 def full_disk(program):
@@ -82,7 +103,8 @@ def main(arguments):
         return 2
     program = os.path.abspath(arguments[1])
     with tempfile.TemporaryDirectory() as folder:
-        wrong = mistakes(program, folder) + full_disk(program) + one_cpu(program, folder) + interrupted(program, folder)
+        wrong = mistakes(program, folder) + fifo(program, folder) + full_disk(program)
+        wrong += one_cpu(program, folder) + interrupted(program, folder)
     print(f"{wrong} wrong")
     return 1 if wrong else 0
 

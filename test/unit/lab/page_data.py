@@ -34,6 +34,9 @@ def latency(root, noisy=True):
                            "traced_late_us": 1500.0, "deadlines": [[49.8, 49.81], [50, 51.5]],
                            "sections": [[0, 48], [52, 100]], "grace_periods": [48.1], "batches": [[49.9, 51.4]],
                            "batch_callbacks": [30000], "helper_batches": [], "helper_callbacks": []})
+    fifo = dict.fromkeys(keys_of(root / "lab/latency/fifo_rows.h"), 3)
+    curves += [{"workload": "fifo", "variant": variant, "backlog": [[1, 100], [300, 900], [1500, 0]]}
+               for variant in ("rtrcu", "ordinary")]
     table1 = dict.fromkeys(keys_of(root / "lab/latency/table1.h"), 100)
     console = dict.fromkeys(keys_of(root / "lab/latency/console_rows.h"), 50)
     data = document(rows, curves)
@@ -45,6 +48,8 @@ def latency(root, noisy=True):
                        for policy, longest in (("none", 0.3), ("unbounded", 0), ("krcud", 12000.0), ("inline", 30.0))]
     why = dict.fromkeys(keys_of(root / "lab/latency/why.h"), 5) | {"label": "flood inline", "of_lateness": 0.5}
     data["why"] = [why | {"cause": cause} for cause in ("stolen time", "callbacks", "not explained")]
+    data["fifo"] = [fifo | {"variant": variant, "what": f"what {variant} is", "backlog_later": peak, "work": 0.75}
+                    for variant, peak in (("rtrcu", 505), ("ordinary", 5556))]
     data["interrupting_updater"] = [dict.fromkeys(keys_of(root / "lab/latency/interrupting.h"), 1)]
     return data
 

@@ -28,14 +28,15 @@ CHART = re.compile(r'<script type="application/json">(.*?)</script><div class="c
 # For each page: texts that it must contain for the made-up results, and its number of charts.
 EXPECTED = {
     "latency": (["unbounded by 1,088 µs of CPU time (30,000 callbacks begun late)", "daemon never ran into it",
-                 "noise determines", "1 held, 1 not reproduced", "what inline does"], 11),
+                 "noise determines", "1 held, 1 not reproduced", "what inline does", "fifo: ordinary",
+                 "505 (3 to 3)"], 12),
     "expedited": (["2,746 µs on average", "151 µs for a real-time one", "noise"], 5),
     "blocked": (["97,719 iterations per second", "+46 %", "noise"], 5),
     "overhead": (["100 ns of CPU time with base and 60.0 with ltimer", "1 of 2 engines took less than base"], 4),
     "scale": (["gp_scan", "4,096 CPUs", "0.06</td><td class=\"r\">≤ 1x</td><td class=\"r\">2 of 3"], 9),
 }
 # Texts that the charts of a page must contain.
-DRAWN = {"latency": ("unbounded: worst sample 1,500 µs late", "30,000 callbacks", "1,500 µs late",
+DRAWN = {"latency": ("unbounded: worst sample 1,500 µs late", "30,000 callbacks", "1,500 µs late", "after 0.3 s",
                      "the worst sample is due", "callbacks wait"),
          "expedited": ("2022: mean with a workqueue", "bar of p99: 1 ms"),
          "blocked": ("2026: mean of the node's list",),
@@ -183,11 +184,29 @@ def with_charts(root, folder):
         wrong += page_faults(name, path.read_text(encoding="utf-8"), True)
     quiet = run_script(root, folder, "latency", page_data.latency(root, noisy=False))[1].read_text(encoding="utf-8")
     wrong += ["latency: a warning on a quiet machine"] * ("noise determines" in quiet)
+    wrong += fifo_alone(root, folder)
     # The checks must find these faults.
     empty = {"data": [{"name": "empty", "x": [], "y": []}, {"x": [1], "y": [2], "line": {"color": "var(--#1f77b4)"}}]}
     wrong += ["an empty trace and a wrong colour pass"] * (len(chart_faults(empty)) != 2)
     bare = {"layout": {"xaxis": {"type": "log", "showticklabels": True, "title": {"text": "µs"}}, "yaxis": {}}}
     wrong += ["a tick without its zeros and an axis without a title pass"] * (len(axis_faults(bare)) != 2)
+    return wrong
+
+
+def fifo_alone(root, folder):
+    """Faults of the page of a run that measured the workload fifo only."""
+    data = page_data.latency(root)
+    data = {name: [] if isinstance(value, list) else value for name, value in data.items()} | {
+        "fifo": data["fifo"], "verdicts": data["verdicts"],
+        "curves": [curve for curve in data["curves"] if curve["workload"] == "fifo"]}
+    code, path = run_script(root, folder, "latency", data)
+    page = html.unescape(path.read_text(encoding="utf-8"))
+    wrong = [f"fifo alone: exit {code}"] * (code != 0) + [f"fifo alone: {len(charts_of(page))} charts"] * (
+        len(charts_of(page)) != 1)
+    for text in ("peak backlog after 0.3 s is, in callbacks: rtrcu 505, ordinary 5,556.", "0.75 times the work"):
+        wrong += [f"fifo alone: no '{text}'"] * (text not in page)
+    for text in ("UseLinux 2004", "All figures", "Noise floor", "An event loop"):
+        wrong += [f"fifo alone: '{text}' of the event loop"] * (text in page.split("</head>")[1])
     return wrong
 
 
