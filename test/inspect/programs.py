@@ -220,7 +220,7 @@ def check_refusals(rtrcu):
     expect("core file" in run(rtrcu, "who", __file__, code=2), "who: no core file")
     own = run(rtrcu, "top", "--once", "--interval", "0.2", str(os.getpid()), code=2)
     expect("does not run the library" in own, "top: another program", own)
-    expect("wants a terminal" in run(rtrcu, "top", code=2), "top: no terminal")
+    expect("needs a terminal" in run(rtrcu, "top", code=2), "top: no terminal")
 
 
 # ---- the screen ----
@@ -375,7 +375,7 @@ def check_namespace(rtrcu, path, elsewhere):
         expect(re.search(pattern, text), f"who, in a namespace: /{pattern}/", text)
     # From inside, the processes outside have no number.
     inside = run(*before, rtrcu, "top", "--once", "--interval", "0.2", str(elsewhere.pid), code=2)
-    expect("in this PID namespace; a container's process has another number" in inside, "from a namespace", inside)
+    expect("in this PID namespace; name a process in a container by its number" in inside, "from a namespace", inside)
     subject.end()
 
 
