@@ -19,11 +19,11 @@
  * that removes it does the rest. */
 static bool unmount(struct rcu_task *task)
 {
-    struct rcu_task **at = &rtrcu_self.task;
-    while (*at && *at != task) /* ends after at most the tasks mounted here with listed sections */
-        at = &(*at)->below;
-    struct rcu_task *found = task;
-    return *at == task && rtrcu_compare_exchange(at, &found, task->below);
+    struct rcu_task **at = &rtrcu_self.task, *found;
+    /* Ends after at most the tasks mounted here with listed sections.  Each pointer is loaded once. */
+    while ((found = rtrcu_load_relaxed(at)) != NULL && found != task)
+        at = &found->below;
+    return found && rtrcu_compare_exchange(at, &found, task->below);
 }
 
 static void mount(struct rcu_task *task)
