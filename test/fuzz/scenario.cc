@@ -38,6 +38,8 @@ constexpr struct {
     {"tasks", &Scenario::tasks},
     {"carriers", &Scenario::carriers},
     {"boost_test", &Scenario::boost_test},
+    {"table_entries", &Scenario::table_entries},
+    {"table_writers", &Scenario::table_writers},
     {"churn", &Scenario::churn},
     {"churn_threads", &Scenario::churn_threads},
     {"signals_us", &Scenario::signals_us},
@@ -62,7 +64,7 @@ Json shown(const Scenario &scenario)
                      {"reconfigure", scenario.reconfigure},
                      {"ways", ways},
                      {"sections", sections[static_cast<std::size_t>(scenario.sections)]},
-                     {"flavour", scenario.busted ? "busted" : "rtrcu"},
+                     {"flavour", scenario.busted ? "busted" : scenario.srcu ? "srcu" : "rtrcu"},
                      {"cpus", scenario.one_cpu ? "one" : "all"},
                      {"expect", scenario.must_fail ? "failure" : "success"}};
     for (const auto &[name, field] : numbers)
@@ -108,9 +110,9 @@ void check_accepted(const Json &document, const Scenario &scenario)
     check(!scenario.what.empty() && !scenario.ways.empty(), "a scenario says what it is for, and how to wait");
     for (const auto &[name, field] : numbers) {
         const std::string key = name;
-        const int64_t most = key == "flood_callbacks" || key.ends_with("_us") ? 1'000'000
-                             : key.ends_with("_ms")                           ? 60'000
-                                                                              : 1024;
+        const int64_t most = key == "flood_callbacks" || key == "table_entries" || key.ends_with("_us") ? 1'000'000
+                             : key.ends_with("_ms")                                                     ? 60'000
+                                                                                                        : 1024;
         check(scenario.*field >= 0 && scenario.*field <= most, "numbers are such as a machine can have");
     }
     check_settings(scenario.config);
