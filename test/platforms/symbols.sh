@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # usage: symbols.sh LIBRARY - checks that glibc 2.28 has each symbol that the shared library needs of glibc.
 # A library that is built with a newer glibc names the newest version of a symbol. glibc keeps the older versions beside
-# it, and the oldest one tells since when the symbol exists.  A weak symbol may be missing.
+# it, and the oldest one tells since when the symbol exists.  A weak symbol may be missing.  The headers of glibc 2.38
+# and later rename strtol() and its siblings to __isoc23_*, so a library built there needs that glibc.
 set -euo pipefail
 library=$1
 newest=2.28
@@ -15,6 +16,7 @@ since() { # name: the oldest version of glibc that has it
 }
 late=0 looked=0
 while read -r name; do
+    [[ $name != __isoc23_* ]] || continue
     version=$(since "$name")
     [ -n "$version" ] || continue # of another library
     looked=$((looked + 1))
