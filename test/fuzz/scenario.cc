@@ -64,7 +64,9 @@ Json shown(const Scenario &scenario)
                      {"reconfigure", scenario.reconfigure},
                      {"ways", ways},
                      {"sections", sections[static_cast<std::size_t>(scenario.sections)]},
-                     {"flavour", scenario.busted ? "busted" : scenario.srcu ? "srcu" : "rtrcu"},
+                     {"flavour", scenario.busted ? "busted"
+                                 : scenario.srcu ? "srcu"
+                                                 : "rtrcu"},
                      {"cpus", scenario.one_cpu ? "one" : "all"},
                      {"expect", scenario.must_fail ? "failure" : "success"}};
     for (const auto &[name, field] : numbers)
