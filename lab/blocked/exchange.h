@@ -11,8 +11,9 @@
 namespace lab::blocked
 {
 
-// The list of parked readers, the leaf's (node) or one per thread (percpu), and its lock: a spinning lock as in 2026,
-// or the library's own lock.  `none`: fibers that only yield, for the highest possible rate of iterations.
+// Where parked readers are listed, and under which lock.  node: one list per leaf; percpu: one list per thread; _spin:
+// under a spin lock, as in the patches of 2026, otherwise under the library's lock.  none: fibers only yield, which
+// gives the highest possible rate of iterations.
 enum class Lists { none, node_spin, percpu_spin, node, percpu };
 std::string name_of(Lists lists);
 bool spins(Lists lists);

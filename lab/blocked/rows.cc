@@ -270,12 +270,12 @@ std::string why_mean_hold_rises(const ListsRow &before, const ListsRow &after)
     const bool shorter = after.lock_hold_ns_per_iteration.value_or(0) < before.lock_hold_ns_per_iteration.value_or(0);
     if (!shorter || !acquisitions || !earlier || *acquisitions > *earlier * rare || after.promotions.value_or(0) == 0)
         return fmt::format("{}, and acquisitions did not become rare promotions: {}.", means, each);
-    return fmt::format("{}, since acquisitions became rare: {:.5f} an iteration instead of {:.3f}. Parking and "
-                       "unlocking take the lock "
-                       "no more; grace periods do, which promote tasks ({} promotions), and among so few acquisitions "
-                       "one whose holder "
-                       "is preempted weighs more. For the same reason {}.",
-                       means, *acquisitions, *earlier, whole(after.promotions), each);
+    return fmt::format(
+        "{}, because acquisitions became rare: {:.5f} per iteration instead of {:.3f}. Parking and "
+        "unlocking take the lock only if a grace period waits for the reader, and grace periods take it "
+        "to promote tasks ({} promotions). Among so few acquisitions, each one whose holder is preempted "
+        "raises the mean more. In total, {}.",
+        means, *acquisitions, *earlier, whole(after.promotions), each);
 }
 
 std::string lists_table(const Plan &plan, int which)

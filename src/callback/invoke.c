@@ -111,8 +111,8 @@ static void complain_long(struct callback *cb, const struct cb_queue *queue, uin
     (void)plat_code((uintptr_t)function, code, sizeof(code));
 
     complain_by(&cb->long_callbacks, callback_message_box(cb),
-                "rtrcu: thread %u: %llu callbacks took %lld ms, the last one %s%s; others wait meanwhile, so a callback"
-                " should pass long work to a thread",
+                "rtrcu: thread %u: %llu callbacks took %lld ms, the last one %s%s; other callbacks wait meanwhile, so"
+                " a callback should pass long work to a thread",
                 lock_thread_number(), (unsigned long long)count, (long long)(took_ns / 1000000),
                 frees ? "free() for rcu_free() or rcu_free_head()" : "the function at ", frees ? "" : code);
 }

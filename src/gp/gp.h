@@ -208,13 +208,14 @@ bool gp_needs_fence(struct gp *gp);
 
 /* ---- parked tasks: tasks.c; under the leaf lock ---- */
 
-/* The kinds of grace period that wait for the thread of @record now, as bits of the placement table.  A hint without
- * the lock. */
+/* The kinds of grace period that wait for the thread of @record now.  May also be called without the leaf lock: then
+ * the result is only a hint. */
 struct reader_kinds gp_waits_for_thread(const struct gp *gp, const struct reader_record *record);
 /* Put @task, which parks on @record's thread, on the leaf's list. */
 void gp_park(struct gp *gp, struct reader_record *record, struct rcu_task *task);
 /* Put @task after @older, which is on the list of @leaf and whose section @task takes over. */
 void gp_follow(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *older, struct rcu_task *task);
+/* Slow path of gp_promote(). */
 bool gp_promote_parked(struct gp *gp, struct reader_record *record);
 /* Move tasks that parked on @record's thread to the leaf's list, before the thread's bit is cleared, and in a scan.
  * False: some are left, and its bit must stay. */

@@ -19,7 +19,7 @@ rtrcu:     it waits for itself in f(), which it called inside that section at th
 rtrcu:     its section began at main+0x0 (./{name})
 rtrcu:     thread 7 invokes them, and runs or has just run the program 0x{main:x}
 rtrcu: the code of a callback of thread 7 is no longer in memory: the program 0x{main:x}; before dlclose(), unpublish
-rtrcu: thread 7: 3 callbacks took 60 ms, the last one the function at the program 0x{main:x}; others wait meanwhile
+rtrcu: thread 7: 3 callbacks took 60 ms, the last one the function at the program 0x{main:x}; other callbacks wait
 """
 
 

@@ -183,7 +183,8 @@ void expect_nothing_left()
     sim::expect(sim::live_allocations() == 1, "after rcu_barrier() nothing is left but the object in use");
 }
 
-// Expect that the count of each node equals the number of leaves and lists below it that scans must visit.
+// Expect that the lowest counter equals the number of leaf words and lists that scans must visit, and that each counter
+// above it is 1 if the one below is not 0, else 0.
 static void expect_counts()
 {
     const struct reader_registry *registry = &rtrcu_domain.registry;

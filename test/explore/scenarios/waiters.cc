@@ -34,7 +34,8 @@ void crowd_setup()
     sim::thread("waiter3", rtrcu_synchronize);
 }
 
-// A caller that waits for a reader is kept from its CPU, here by a handler.  The other waiter continues without it.
+// A waiter is preempted while it sleeps in synchronize_rcu(): a signal handler that returns only after the other waiter
+// has returned stands for the preemption.  The other waiter must not depend on it.
 bool other_is_done;
 bool first_is_kept;
 bool first_is_done;

@@ -439,7 +439,7 @@ TEST_F(CallbackFork, ForkingThreadsPointerThatAnotherThreadWasFreeingIsDropped)
 }
 
 /* The forking thread has taken a number inside a call, which continues in the child. */
-TEST_F(CallbackFork, NumberOfACallIsKeptIfItsThreadForksInside)
+TEST_F(CallbackFork, ForkInsideCallRcuKeepsTheNumberOfTheCallback)
 {
     enqueue(record_);
     callback_slot(record_)->queue.enqueued++;
@@ -471,7 +471,7 @@ TEST_F(CallbackFork, BlockWithOnlyALostPointerIsFreed)
 }
 
 /* A daemon held the claim of an exited thread's queue.  The thread that takes the slot in the child can run it. */
-TEST_F(CallbackFork, SlotOfADaemonsExitedThreadIsUnclaimed)
+TEST_F(CallbackFork, ChildEndsADaemonsClaimOnAnExitedThreadsQueue)
 {
     world_.withdraw(record_);
     callback_slot(record_)->queue.claim = missing_thread;

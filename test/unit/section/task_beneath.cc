@@ -210,7 +210,7 @@ TEST_F(Task, TaskThatTakesOverTheLowerSectionStaysAbove)
 }
 
 /* When the task's section ends on the first thread, that thread forgets the task and its base. */
-TEST_F(Task, ForgottenTaskResumesAboveOpenSections)
+TEST_F(Task, TaskResumedAboveTheThreadsSectionParksOnlyItsOwn)
 {
     first_.run([&] {
         rcu_read_lock();
