@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Waiting for grace periods: by blocking, by cookie, and in async code.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr::null_mut;
@@ -171,11 +173,42 @@ impl Barriers {
     fn add(&'static self, shared: Shared) {
         let mut queue = lock(&self.queue);
         if !queue.is_served {
-            let builder = std::thread::Builder::new().name(String::from("rtrcu-barrier"));
-            builder.spawn(|| self.serve()).expect("rtrcu: no thread for async_barrier()");
+            self.start();
             queue.is_served = true;
         }
         queue.waiting.push(shared);
+    }
+
+    /// Create the thread, without `std::thread`: a thread of the standard library takes one of its locks when it begins
+    /// and when it ends. If the process forks meanwhile, the lock stays locked in the child, whose threads never begin.
+    fn start(&'static self) {
+        extern "C" fn body(barriers: *mut c_void) -> *mut c_void {
+            // SAFETY: it is the argument of pthread_create() below, which is never freed.
+            let barriers = unsafe { &*barriers.cast::<Barriers>() };
+            #[cfg(not(miri))]
+            // SAFETY: the name is a C string, and the thread is the calling one.
+            unsafe {
+                libc::pthread_setname_np(libc::pthread_self(), c"rtrcu-barrier".as_ptr());
+            }
+            barriers.serve();
+            null_mut()
+        }
+
+        let argument = std::ptr::from_ref(self).cast_mut().cast();
+        let mut attributes = MaybeUninit::uninit();
+        let mut thread = MaybeUninit::uninit();
+        // SAFETY: the attributes are initialised before they are used, and destroyed after; the thread is detached.
+        let error = unsafe {
+            libc::pthread_attr_init(attributes.as_mut_ptr());
+            libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), 2 << 20); // as a thread of the standard library
+            let error = libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), body, argument);
+            libc::pthread_attr_destroy(attributes.as_mut_ptr());
+            if error == 0 {
+                libc::pthread_detach(thread.assume_init());
+            }
+            error
+        };
+        assert!(error == 0, "rtrcu: no thread for async_barrier(): {}", std::io::Error::from_raw_os_error(error));
     }
 
     /// The body of the thread: one barrier for all waiters so far, then one for those that arrived meanwhile.
