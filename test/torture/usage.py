@@ -27,8 +27,8 @@ def expect(what, condition, seen):
 def mistakes(program):
     wrong = 0
     code, out, err = run(program, "no-such")
-    wrong += expect("an unknown command is refused with what there is", code == 2 and "there are: " in err
-                    and "torture" in err.split("there are: ")[-1], (code, err))
+    wrong += expect("an unknown command is refused with what there is", code == 2 and "the commands are: " in err
+                    and "torture" in err.split("the commands are: ")[-1], (code, err))
     code, out, err = run(program)
     wrong += expect("a missing command is refused with the list",
                     code == 2 and "the commands are: " in err, (code, err))
