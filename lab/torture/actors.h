@@ -35,7 +35,7 @@ class ReadsInHandler
     ReadsInHandler &operator=(const ReadsInHandler &) = delete;
 };
 
-// Waits for a grace period in one of the ways that wait, and checks the results of cookies.
+// Waits for a grace period in a way without callback, and checks the results of cookies.
 void wait_in_way(Actor &actor, Way way);
 
 } // namespace lab::torture

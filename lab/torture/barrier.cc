@@ -13,8 +13,8 @@ namespace lab::torture
 namespace
 {
 
-constexpr std::size_t members = 4;   // threads of a group that queue callbacks
-constexpr std::size_t most_each = 8; // callbacks that each of these queues in a round
+constexpr std::size_t members = 4;   // threads that queue callbacks, in each group
+constexpr std::size_t most_each = 8; // most callbacks that a member queues in a round
 constexpr uint32_t last_round = ~0u;
 
 // A callback that counts its calls.  The counters are not atomic: the barrier orders the accesses.
@@ -62,7 +62,7 @@ void member(Actor &actor, Group &group, std::size_t number)
 {
     uint32_t seen = 0;
     for (;;) {
-        actor.set(Doing::paused); // between rounds; the caller of the barrier begins the next one
+        actor.set(Doing::paused); // until the caller of the barrier begins the next round
         group.round.wait(seen);
         seen = group.round.load();
         actor.set(Doing::call);

@@ -15,7 +15,7 @@ namespace
 {
 
 constexpr int hog_priority = 10, caller_priority = 20;
-constexpr int64_t hog_ns = 400'000'000; // well below the time that the kernel lets real-time threads run in a second
+constexpr int64_t hog_ns = 400'000'000; // well below the 950 ms for which real-time threads may run in each second
 constexpr int64_t section_ns = 1'000'000;
 
 // The threads of one round, and its progress.
@@ -23,8 +23,8 @@ struct Round {
     std::atomic<bool> inside{false}, hogging{false}, over{false};
 };
 
-// Reads until it has had enough CPU time inside its section.  The thread runs as SCHED_OTHER, whatever its creator's
-// policy is.
+// Reads until the thread has used section_ns of CPU time inside its section.  The thread runs as SCHED_OTHER, whatever
+// its creator's policy is.
 void be_held_up(Round &round, int cpu)
 {
     pin_to_cpus({cpu});
@@ -70,7 +70,7 @@ void play_round(Actor &actor, int cpu)
     actor.count_update();
     pause_ns(2 * watch_gap_ns); // this also leaves the CPU to other threads for a while
     if (lasted > hog_ns / 2 && actor.context.gaps.load() == gaps_before)
-        actor.context.findings.report(Check::boost, "{} took {} ms beside a thread that hogs the CPU for {} ms",
+        actor.context.findings.report(Check::boost, "{} grace period took {} ms beside a CPU hog of {} ms",
                                       expedited ? "expedited" : "normal", lasted / 1'000'000, hog_ns / 1'000'000);
 }
 
@@ -79,7 +79,7 @@ void test_boost(Actor &actor)
     const std::vector<int> cpus = cpus_allowed();
     if (cpus.size() < 2 || !enter_fifo(caller_priority)) {
         actor.context.shared.skipped.store(1);
-        Findings::say("torture: boosting needs two CPUs and real-time permission; not tested\n");
+        Findings::say("torture: boosting was not tested: it needs two CPUs and real-time permission\n");
         return;
     }
     pin_to_cpus({cpus.back()});

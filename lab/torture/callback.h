@@ -23,11 +23,11 @@ enum class CallbackState : uint32_t { idle, taken, queued, running };
 // again).
 enum class After { idle, gone };
 
-// A head with the data for its checks.  The rcu_head is its first member, so each is found from the other.
+// An rcu_head with the data for its checks.  The rcu_head is the first member, so a callback finds the TracedHead.
 struct TracedHead {
     rcu_head head;
     std::atomic<CallbackState> state;
-    unsigned long cookie; // of a grace period that began before the call: it must have ended when the callback runs
+    unsigned long cookie; // taken when the head was queued; must be complete when the callback runs
     Context *context;
     After (*run)(TracedHead *traced);
 };
@@ -36,12 +36,12 @@ struct TracedHead {
 // idle.
 bool queue_traced(Context &context, TracedHead &traced, Way way, After (*run)(TracedHead *traced));
 
-// A pool of callbacks that are only counted; async-signal-safe.
+// A pool of callbacks that only count their calls; async-signal-safe.
 class CallbackPool
 {
   public:
     explicit CallbackPool(Context &context);
-    // Queues one of them if one is idle.  `hint`: where to start the search.
+    // Queues an idle callback, if there is one.  `hint`: where to start the search.
     void queue_one(uint64_t hint, Way way);
 
   private:

@@ -16,7 +16,7 @@ namespace
 
 constexpr int destructor_rounds = 3;
 
-// The argument of a thread's destructor, with the number of calls that remain.
+// The argument of a thread-specific destructor, with the number of calls that remain.
 struct Farewell {
     Context *context;
     ActorRecord *record;
@@ -40,7 +40,7 @@ void say_farewell(void *memory)
         delete farewell;
 }
 
-// Registers the thread in one of the ways, or not at all.
+// Registers the thread in a random way, or not at all.
 unsigned int register_somehow(Random &random)
 {
     const unsigned int flags = random.one_in(4) ? static_cast<unsigned int>(random.below(4)) : 0;

@@ -59,7 +59,7 @@ Cast::~Cast()
 {
     for (std::thread &thread : threads_)
         if (thread.joinable())
-            thread.detach(); // the process is about to end after a failure
+            thread.detach(); // a failure is about to end the process
 }
 
 void Cast::add(const std::string &name, uint64_t index, Body body)
@@ -91,14 +91,14 @@ bool wait_until(Actor &actor, const std::function<bool()> &holds)
     int64_t end = now_ns() + actor.context.patience_ns, nap_ns = 1000;
     uint32_t gaps = actor.context.gaps.load();
     while (!holds()) {
-        if (actor.context.gaps.load() != gaps) { // a gap: the patience starts again
+        if (actor.context.gaps.load() != gaps) { // the process was stopped meanwhile: restart the patience
             gaps = actor.context.gaps.load();
             end = now_ns() + actor.context.patience_ns;
         }
         if (now_ns() > end)
             return false;
         actor.record.beats.fetch_add(1, std::memory_order_relaxed);
-        if (actor.context.stopping.load()) // the others, on whose quiescent states driver sched depends, have ended
+        if (actor.context.stopping.load()) // driver sched needs quiescent states, but the other actors may have ended
             rcu_process_callbacks(0);
         pause_ns(nap_ns);
         nap_ns = std::min<int64_t>(nap_ns * 2, 200'000);

@@ -27,9 +27,9 @@ struct Context {
     const Scenario &scenario;
     const uint64_t seed;
     SharedResult &shared;
-    const int64_t patience_ns; // a wait that takes longer has failed
+    const int64_t patience_ns; // a wait that takes longer is an error
     const Flavour &flavour;
-    const bool kinds_are_mixed; // normal waits may be replaced by expedited ones, and expedited by normal ones
+    const bool kinds_are_mixed; // settings may replace normal waits by expedited waits, or expedited by normal waits
     Findings findings;
     Pipeline pipeline;
     Heap heap;
@@ -52,7 +52,7 @@ class Actor
   public:
     Actor(Context &context, const std::string &name, uint64_t index);
 
-    // Reports progress, pauses together with the others, and returns false at the end.
+    // Reports progress and pauses if all actors are to pause.  Returns false once the scenario ends.
     bool keep_going();
     bool should_pause() const
     {
@@ -116,7 +116,7 @@ class Cast
     {
         return actors_.size();
     }
-    // The threads that may be moved to other CPUs or get signals.
+    // Returns the actors, which disturbers move to other CPUs and send signals to.
     const std::vector<std::unique_ptr<Actor>> &actors() const
     {
         return actors_;

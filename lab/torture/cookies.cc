@@ -52,7 +52,7 @@ class CookieTaker
     {
         const unsigned long first = flavour_.get_state(), second = flavour_.get_state();
         if (static_cast<long>(second - first) < 0)
-            complain(second, "is before the one that was taken before it");
+            complain(second, "is before the cookie that was taken before it");
         if (flavour_.poll(second) && !flavour_.poll(first))
             complain(first, "is not complete, but a later one is");
     }
@@ -76,7 +76,7 @@ class CookieTaker
         flavour_.cond(cookie);
     }
 
-    // Holds several cookies at once: each becomes complete, and stays so.
+    // Checks that each of several cookies becomes complete, and stays complete.
     void check_kept()
     {
         if (kept_.size() < 32) {

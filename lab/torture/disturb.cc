@@ -18,7 +18,7 @@ namespace
 
 constexpr int64_t ns_per_ms = 1'000'000;
 
-// Sleeps in short steps, so that the end of the scenario does not wait for it.
+// Sleeps in short steps, so that the end of the scenario interrupts it.  Returns false if the scenario ends.
 bool sleep_ms(Actor &actor, int64_t ms)
 {
     const int64_t end = now_ns() + ms * ns_per_ms;
@@ -105,7 +105,7 @@ void reconfigure(Actor &actor)
     }
 }
 
-// Counts only reports that name the stalling thread, because rcu_barrier() may be reported too, for other reasons.
+// The number of stall reports that name the stalling thread; other reports may be about rcu_barrier().
 std::atomic<unsigned int> stalling{0};
 std::atomic<uint64_t> named{0};
 

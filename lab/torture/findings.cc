@@ -25,7 +25,7 @@ bool Findings::count(Check check)
 void Findings::say(std::string_view line)
 {
     ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-    (void)written; // if this fails there is nowhere to report it
+    (void)written; // a failure cannot be reported
 }
 
 void Findings::tell(Check check, fmt::string_view format, fmt::format_args arguments) const

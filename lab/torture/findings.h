@@ -36,7 +36,7 @@ class Findings
     static void say(std::string_view line);
 
   private:
-    bool count(Check check); // true if it is one of the first, which are printed
+    bool count(Check check); // counts a finding; returns true if few enough were found before to print it
     void tell(Check check, fmt::string_view format, fmt::format_args arguments) const;
 
     SharedResult &shared_;

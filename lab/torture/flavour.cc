@@ -33,7 +33,7 @@ const Flavour rtrcu_flavour = {
     .retire = [](void *object, void (*function)(void *object)) { return rcu_retire(object, function); },
 };
 
-// Deliberately wrong: it does not wait for readers.
+// A deliberately wrong flavour, whose grace periods do not wait for readers.
 const Flavour busted_flavour = {
     .name = "busted",
     .synchronize = [] {},

@@ -10,14 +10,14 @@ namespace lab::torture
 namespace
 {
 
-// A flood passes if at least this many callbacks were each queued again this often.
+// A flood passes if at least laundered_needed callbacks have each run rounds_needed times.
 constexpr uint64_t laundered_needed = 100, rounds_needed = 3;
 // At least this many grace periods must end while a reader runs a tight loop.
 constexpr uint32_t grace_periods_needed = 2;
 
 struct FloodCallback {
     TracedHead traced;
-    uint32_t rounds; // counted by its callbacks, which run one at a time
+    uint32_t rounds; // the number of calls of this callback, which do not overlap
 };
 
 class Flood
@@ -123,7 +123,7 @@ void read_tightly(Actor &actor, Propagating &propagating)
             rcu_quiescent_state();
         }
         const uint32_t spoils = context.stutters.load() + context.gaps.load();
-        if (spoils != stutters) { // a pause makes the window useless
+        if (spoils != stutters) { // the actors paused: start a new window
             stutters = spoils;
             began = now_ns();
             rounds = propagating.rounds.load();

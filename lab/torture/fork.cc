@@ -15,8 +15,8 @@ namespace lab::torture
 namespace
 {
 
-// Calls of other threads that were counted but had not queued their callback yet are lost in the child.  A few threads
-// that make such calls are not counted.
+// The largest number of threads that may be in a call that has counted its callback but not yet queued it, in addition
+// to threads_peak; the child loses these callbacks.
 constexpr uint64_t uncounted_threads = 8;
 
 struct rtrcu_stats read_stats()
@@ -50,7 +50,7 @@ void check_own_callbacks(Context &context, ChildCallbacks &own)
     }
 }
 
-// Callbacks queued in the parent run in the child too, once each.  Those that would queue more queue none.
+// Checks that callbacks queued in the parent run in the child too.  Callbacks that would queue others queue none.
 void check_inherited_callbacks(Context &context, uint64_t threads_before)
 {
     context.stopping.store(true);
@@ -81,7 +81,7 @@ void check_child(Context &context, uint64_t threads_before)
     check_own_callbacks(context, own);
     std::thread([&] {
         check_own_callbacks(context, of_a_new_thread);
-    }).join(); // the new thread uses a free slot, or one that was released
+    }).join(); // the new thread uses a slot that is free or that a thread of the parent had
     check_inherited_callbacks(context, threads_before);
 }
 
@@ -102,20 +102,20 @@ void await(Actor &actor, pid_t child)
     {
         While waiting(actor, Doing::waiting_for_child);
         pid_t ended = 0;
-        // twice as long as the child's own alarm
+        // Three times the patience, longer than the child's own alarm.
         for (int turn = 0; turn < 3 && ended == 0; turn++)
             wait_until(actor, [&] { return (ended = waitpid(child, &status, WNOHANG)) != 0; });
         if (ended == 0)
             kill(child, SIGKILL);
     }
     if (WIFSIGNALED(status))
-        actor.context.findings.report(Check::fork, "child {} was ended by signal {}{}", child, WTERMSIG(status),
-                                      WTERMSIG(status) == SIGALRM ? ", its alarm: it hung" : "");
+        actor.context.findings.report(Check::fork, "child {} was killed by signal {}{}", child, WTERMSIG(status),
+                                      WTERMSIG(status) == SIGALRM ? ": it hung until its alarm" : "");
     else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         actor.context.findings.report(Check::fork, "child {} ended with status {:#x}", child, status);
 }
 
-// ThreadSanitizer allows no threads in the child of a process with threads
+// ThreadSanitizer allows no threads in the forked child of a process with threads.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool sanitizer_stands_forks = false;
 #else
@@ -127,7 +127,7 @@ void fork_often(Actor &actor)
     Context &context = actor.context;
     if (!sanitizer_stands_forks) {
         context.shared.skipped.store(1);
-        Findings::say("torture: the sanitizer does not stand forks of processes with threads; forks not tested\n");
+        Findings::say("torture: forks were not tested: ThreadSanitizer does not support forks with threads\n");
         return;
     }
     while (actor.keep_going()) {

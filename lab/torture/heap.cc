@@ -10,7 +10,7 @@
 namespace lab::torture
 {
 
-// malloc(), because rcu_free() uses free()
+// Allocates a node by malloc(), because rcu_free() frees it by free().
 HeapNode *Heap::make()
 {
     void *memory = malloc(sizeof(HeapNode));
@@ -44,7 +44,7 @@ HeapNode *Heap::replace(uint64_t slot)
     return rcu_xchg_pointer(&slots_[slot % size], make());
 }
 
-// Checks the counts of readers: no reader is inside any more, so every reader that entered must have left.
+// Checks a node after its grace period: every reader that entered it must have left it, and it must be undamaged.
 void Heap::take_census(const HeapNode &node)
 {
     uint64_t entered = 0, left = 0;

@@ -12,15 +12,15 @@ namespace lab::torture
 {
 
 constexpr uint64_t node_canary = UINT64_C(0x7c3a91e4d2b65f08);
-constexpr uint32_t seats_max = 64; // readers that are counted; the others only check the contents
+constexpr uint32_t seats_max = 64; // readers that count their visits; further readers check the contents only
 
 // The counters are not atomic on purpose: a grace period must order the accesses, and ThreadSanitizer checks this.
 struct HeapNode {
-    uint64_t canary; // first, because allocators write there in freed memory
+    uint64_t canary; // first member, since allocators overwrite the begin of freed memory
     TracedHead traced;
     rcu_head head; // for rcu_free_head()
     uint64_t generation, generation_again;
-    std::array<uint32_t, seats_max> entered, left; // each written only by the reader of that seat
+    std::array<uint32_t, seats_max> entered, left; // each element is written only by the reader of its seat
 };
 
 class Heap
@@ -29,7 +29,7 @@ class Heap
     explicit Heap(Context &context);
     ~Heap();
 
-    // Called by readers inside a section.
+    // Returns the current node of a slot; called by readers inside a section.
     HeapNode *read(uint64_t slot) const
     {
         return rcu_dereference(slots_[slot % size]);
@@ -43,7 +43,7 @@ class Heap
 
     // Called by writers.
     HeapNode *replace(uint64_t slot); // publishes a new node, returns the old one
-    void give_back(HeapNode *node);   // called after a grace period: checks the counts, then frees the node
+    void give_back(HeapNode *node);   // checks the readers' counts, then frees the node; called after a grace period
     bool give_back_by_callback(HeapNode *node, Way way);
     bool retire(HeapNode *node);
 

@@ -35,7 +35,7 @@ struct Pair {
     std::atomic<uint32_t> readers_gone{0};
 };
 
-// Binds the thread to a CPU of its own if there are two.
+// Binds the thread to a CPU; the two threads of a pair get different CPUs if there are two.
 void settle(uint64_t which)
 {
     const std::vector<int> cpus = cpus_allowed();
@@ -64,7 +64,8 @@ inline void leave(bool by_going_online)
         rcu_read_unlock();
 }
 
-// The code between the writes to the shared lines and the load is as short as possible.
+// The reader of a pair: enters a section directly after writes to shared lines, so that the section's store is delayed,
+// and checks that the node is not retired before the section ends.
 void read_litmus(Actor &actor, Pair &pair, bool online)
 {
     settle(2 * actor.index);
@@ -86,7 +87,7 @@ void read_litmus(Actor &actor, Pair &pair, bool online)
             }
             leave(online);
             if (dead)
-                actor.context.findings.report(Check::litmus, "{}: {} dirty lines before it, {} looks at the node",
+                actor.context.findings.report(Check::litmus, "{}: {} dirty lines before the section, {} looks at most",
                                               actor.record.name.data(), count, looks);
         }
         actor.record.reads.fetch_add(256, std::memory_order_relaxed);

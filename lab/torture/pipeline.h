@@ -13,9 +13,10 @@
 namespace lab::torture
 {
 
-// The memory of elements is never freed, so that reading it too late is a finding and not a crash.
+// An object that readers find and that ages by grace periods.  Its memory is never freed, so that a late read is a
+// finding and not a crash.
 struct Element {
-    TracedHead traced; // first, so that the element is found from its head
+    TracedHead traced; // first member, so that a callback finds the element
     std::atomic<uint32_t> age;
     std::atomic<uint32_t> ready; // 1: filled in and not used again yet
     std::atomic<uint32_t> used;
@@ -27,14 +28,14 @@ class Pipeline
   public:
     explicit Pipeline(Context &context);
 
-    // Called by readers inside a section.
+    // Returns the published element; called by readers inside a section.
     Element *read() const
     {
         return rcu_dereference(current_);
     }
     // Publishes a new element.  Returns the old one at age 1, or nullptr if every element is still in the pipeline.
     Element *replace(uint64_t hint);
-    // Called after a grace period.  Returns true if the element has reached its last age and is free again.
+    // Makes an element one grace period older.  Returns true if it has reached the last age and is free again.
     bool grow_older(Element &element);
     // Ages the element to the end by callbacks.  Returns false if call_try was refused.
     bool age_by_callbacks(Element &element, Way way, uint64_t dice);

@@ -28,7 +28,7 @@ std::string variable_of(const std::string &setting)
     return name;
 }
 
-// The scenario's settings, followed by this process's environment, which is otherwise unchanged.
+// Returns the scenario's settings, followed by the rest of this process's environment.
 std::vector<std::string> environment_of(const Scenario &scenario)
 {
     std::vector<std::string> entries;
@@ -69,7 +69,7 @@ enum class Ending { regular, died, hung, interrupted };
 
 Ending await(pid_t pid, int64_t until_ns, bool (*interrupted)(), int &status)
 {
-    constexpr int64_t gap_ns = 1'000'000'000; // this process was stopped itself, and the scenario's may have been too
+    constexpr int64_t gap_ns = 1'000'000'000; // a longer gap between two checks means that this process was stopped
     int64_t before = now_ns();
     while (waitpid(pid, &status, WNOHANG) == 0) {
         const int64_t gap = now_ns() - before;
@@ -86,13 +86,13 @@ Ending await(pid_t pid, int64_t until_ns, bool (*interrupted)(), int &status)
     return WIFEXITED(status) && WEXITSTATUS(status) <= 1 ? Ending::regular : Ending::died;
 }
 
-// Counts an irregular ending of the process as an error.
+// Reports an irregular end of the scenario's process as a finding.
 void judge(Ending ending, int status, const Scenario &scenario, const RunOptions &options, SharedResult &shared)
 {
     Findings findings(shared, scenario.name, options.seed);
     const bool found = totals_of(shared).errors > 0;
     if (ending == Ending::hung)
-        findings.report(Check::hang, "the whole process; it was ended");
+        findings.report(Check::hang, "the process did not end in time and was killed");
     else if (ending == Ending::died && WIFSIGNALED(status))
         findings.report(Check::crash, "signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (ending == Ending::died)

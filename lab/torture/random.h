@@ -21,7 +21,7 @@ class Random
         std::seed_seq sequence(words.begin(), words.end());
         engine_.seed(sequence);
     }
-    // 0 .. n - 1; the small bias of the remainder does not matter here.
+    // Returns a number from 0 to n - 1, with the small bias of the remainder.
     uint64_t below(uint64_t n)
     {
         return engine_() % n;

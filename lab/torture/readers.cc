@@ -66,7 +66,7 @@ void preemptible(Actor &actor)
     }
 }
 
-// Executes what the discipline permits outside sections: a quiescent state, going offline, or a wait.
+// Passes a quiescent state, goes offline for a while, or waits, as the thread's discipline permits outside sections.
 void say_quiescent(Actor &actor)
 {
     const uint64_t dice = actor.random.below(200);
@@ -74,7 +74,7 @@ void say_quiescent(Actor &actor)
         rcu_thread_offline();
         if (dice == 0)
             actor.rest(2000);
-        actor.keep_going(); // pauses offline
+        actor.keep_going(); // offline, because it may pause
         rcu_thread_online();
     } else if (dice == 1) {
         While waiting(actor, Doing::synchronize);

@@ -16,7 +16,7 @@ namespace lab::torture
 namespace
 {
 
-// Memory that may be missing at the end without being a leak, because allocators and the C library keep some.
+// Memory that may still be in use at the end without being a leak, because allocators and the C library keep some.
 constexpr uint64_t leak_allowed_bytes = 512 << 10;
 
 // Checks that the scenario's settings, which are passed in the environment, are in force.
@@ -63,17 +63,17 @@ void let_run(Context &context, const RunOptions &options)
 uint64_t bytes_in_use()
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return 0; // sanitizers have a leak check of their own, or none
+    return 0; // not measured under sanitizers: some check leaks themselves
 #else
     return mallinfo2().uordblks;
 #endif
 }
 
-// All actors have ended: every callback must have run, and every element and all memory must be free.
+// Checks after the end of all actors that every callback has run, and that every element and all memory is free.
 void check_end(Context &context, uint64_t bytes_before)
 {
     context.table.check_end();
-    for (std::size_t i = 0; i < pipe_length + 2; i++) // an element queues itself once for each of its ages
+    for (std::size_t i = 0; i < pipe_length + 2; i++) // an element's callback queues itself once for each age
         context.flavour.barrier();
     const uint64_t queued = context.callbacks_queued.load(), invoked = context.callbacks_invoked.load();
     if (queued != invoked)

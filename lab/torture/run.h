@@ -15,7 +15,8 @@ struct RunOptions {
     bool stop_at_first_error = false; // stop shortly after the first error, so that other checks can detect it too
 };
 
-// Returns 0, or 1 if there was a finding.  Does not return if an actor hangs: the process prints a dump and ends.
+// Runs a scenario.  Returns 0, or 1 if there was a finding.  Does not return if an actor hangs: the process prints a
+// dump and exits.
 int play(const Scenario &scenario, const RunOptions &options, SharedResult &shared);
 
 } // namespace lab::torture

@@ -192,7 +192,7 @@ void check_whole(const Scenario &scenario)
         if (!holds)
             throw Mistake{text};
     };
-    need(!scenario.what.empty(), "what: missing; say in one sentence what the scenario is for");
+    need(!scenario.what.empty(), "what: missing; state the scenario's purpose in one sentence");
     need(scenario.reconfigure_ms == 0 || !scenario.reconfigure.empty(), "reconfigure_ms needs entries in reconfigure");
     need(scenario.floods == 0 || scenario.flood_callbacks > 0, "floods needs flood_callbacks");
     need(scenario.churn == 0 || scenario.churn_threads > 0, "churn needs churn_threads");

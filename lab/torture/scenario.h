@@ -54,20 +54,20 @@ struct Scenario {
     int64_t writers_rt = 0;      // the number of writers that run as SCHED_FIFO, if that is permitted
     int64_t fake_writers = 0;    // actors that only wait, in every way, so that grace periods are always under way
     int64_t cookies = 0;         // actors that take cookies everywhere and check their results
-    int64_t barriers = 0;        // groups of threads that count callbacks through rcu_barrier()
+    int64_t barriers = 0;        // groups of threads that check rcu_barrier() by counting callbacks
     int64_t treadmills = 0;      // callbacks that queue themselves again without end
     int64_t floods = 0;          // threads that queue callbacks without pause
-    int64_t flood_callbacks = 0; // callbacks that each of these keeps queued
+    int64_t flood_callbacks = 0; // callbacks that each flooding thread keeps queued
     int64_t progress = 0;        // readers in tight loops, beside which grace periods must still end
     int64_t litmus = 0;          // pairs of one reader and one updater that run as close together as possible
-    int64_t litmus_online = 0;   // the number of these readers that go online and offline instead of locking
+    int64_t litmus_online = 0;   // the number of litmus readers that go online and offline instead of locking
     int64_t tasks = 0;           // tasks that are parked inside a section and continue on other threads
-    int64_t carriers = 0;        // threads that run these tasks
+    int64_t carriers = 0;        // threads that run the tasks
     int64_t boost_test = 0;      // 1: a reader that a real-time thread keeps off its CPU must be boosted
     int64_t table_entries = 0;   // entries that the writers of a hash table insert and remove again; 0: no table
     int64_t table_writers = 0;   // writers of the hash table
     int64_t churn = 0;           // threads that create short-lived threads
-    int64_t churn_threads = 0;   // the largest number of these at once
+    int64_t churn_threads = 0;   // the largest number of short-lived threads at a time
 
     // The interval of each disturbance; 0: never.
     int64_t signals_us = 0;     // a signal to a reader, whose handler reads and calls call_rcu()
@@ -76,11 +76,11 @@ struct Scenario {
     int64_t fork_ms = 0;        // a fork, whose child checks itself
     int64_t reconfigure_ms = 0; // another entry of "reconfigure"
     int64_t stall_ms = 0;       // a section of this length is entered, and must be reported as a stall
-    int64_t late_ms = 0;        // a grace period must not end later than this after its readers; two may
+    int64_t late_ms = 0;        // limit from the end of a grace period's readers to its end; two may exceed it
     int64_t pause_us = 200;     // writers pause for up to this long between updates
 };
 
-// Reads a scenario.  On an error returns false with a message that says what is allowed; `scenario` is unchanged.
+// Parses a scenario.  On an error returns false with a message that lists what is allowed; `scenario` is unchanged.
 bool parse_scenario(const std::string &name, const std::string &text, Scenario &scenario, std::string &error);
 
 // The scenarios that are compiled into the program, in alphabetical order.

@@ -101,7 +101,7 @@ SectionRun::SectionRun(Reader &reader) : reader_(reader)
 {
 }
 
-// Most segments are as short as possible; a few are long, as in a program that is interrupted occasionally.
+// Chooses what a segment does: most segments are as short as possible, a few are long.
 void SectionRun::plan_segment(Segment &segment)
 {
     Random &random = reader_.random;
@@ -151,7 +151,7 @@ void SectionRun::begin_cookie()
                                                    : reader_.context.flavour.get_state();
 }
 
-// The next segment begins before the last one ends, so that all of them are one section.
+// Runs the segments.  Each segment begins before its predecessor ends, so that together they are one section.
 void SectionRun::pass_segments(const Element &element)
 {
     for (std::size_t i = 0; i < count_; i++) {
@@ -208,8 +208,8 @@ void SectionRun::run()
     end(flavour, segments_[count_ - 1]);
     if (flavour.leave != nullptr)
         flavour.leave(outer);
-    // A grace period ended directly after the section: this is not an error, but a faulty library comes close to it
-    // more often.
+    // A near miss: more than one grace period had ended directly after the section.  It is no error, but a faulty
+    // library has more of them.
     if (!reader_.online_qsbr && element->age.load(std::memory_order_relaxed) > 1)
         reader_.record.near_misses.fetch_add(1, std::memory_order_relaxed);
     reader_.record.reads.fetch_add(1, std::memory_order_relaxed);

@@ -22,7 +22,7 @@ struct Segment {
     Spend spend;
     uint32_t ns;
     uint32_t age_after;           // the element's age at the end of the segment
-    std::array<int, 5> indexes{}; // of sections of a domain that the program defines
+    std::array<int, 5> indexes{}; // returned by srcu_read_lock(), if the scenario uses a domain of the program
 };
 
 // The reader that runs the section.

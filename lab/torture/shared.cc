@@ -28,7 +28,7 @@ constexpr std::array<CheckText, checks_count> check_texts = {{
     {"twice", "a callback ran that was not queued"},
     {"lost", "a callback had not run at the end"},
     {"barrier", "rcu_barrier() returned before a callback queued before it"},
-    {"litmus", "a section that had just begun was not seen"},
+    {"litmus", "a grace period did not wait for a section that had just begun"},
     {"leak", "memory or elements are missing at the end"},
     {"progress", "grace periods or callbacks made no progress"},
     {"table", "an entry of a hash table was not found, or visited twice"},

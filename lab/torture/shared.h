@@ -74,7 +74,7 @@ struct ActorRecord {
     std::array<char, 24> name;
     std::atomic<int32_t> thread_id;
     std::atomic<uint32_t> doing;
-    std::atomic<uint64_t> beats; // incremented as long as the actor makes progress
+    std::atomic<uint64_t> beats; // incremented while the actor makes progress
     std::atomic<uint64_t> reads;
     std::atomic<uint64_t> updates;
     std::atomic<uint64_t> near_misses;
@@ -89,8 +89,7 @@ struct SharedResult {
     std::atomic<uint64_t> expedited_grace_periods;
     std::atomic<uint64_t> boosts;
     std::atomic<uint64_t> resizes;        // of the hash table
-    std::atomic<uint64_t> carriers_ended; // carriers that ended while tasks that had parked on them may have been
-                                          // inside
+    std::atomic<uint64_t> carriers_ended; // carriers that exited while tasks parked on them may have been inside
     std::atomic<uint64_t> callbacks_queued;
     std::atomic<uint64_t> callbacks_invoked;
     std::atomic<uint64_t> forks;

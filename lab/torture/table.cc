@@ -26,7 +26,7 @@ const TableEntry *entry_of(const rtrcu_hash_node *node)
     return reinterpret_cast<const TableEntry *>(node);
 }
 
-// Two keys have one hash, so that the comparison decides.
+// Returns a key's hash.  Two keys share each hash, so that look-ups depend on the comparison.
 uint64_t hash_of(uint64_t key)
 {
     return key / 2;
@@ -42,8 +42,7 @@ bool is_sound(const TableEntry &entry, uint64_t key)
     return entry.canary == entry_canary && entry.key == key && entry.version == entry.version_again;
 }
 
-// Frees an entry.  It first makes the entry invalid, so that a reader that is still inside detects this, whatever the
-// allocator writes.
+// Frees an entry, after making it invalid, so that a reader that is still inside detects the error.
 void give_back(rcu_head *head)
 {
     auto *entry = reinterpret_cast<TableEntry *>(reinterpret_cast<char *>(head) - offsetof(TableEntry, head));
@@ -251,7 +250,7 @@ class TableWriter
         rcu_read_unlock();
     }
 
-    // Makes a few updates in one section; they grow the table, or shrink it, as grows_ says.
+    // Makes a few updates in one section, which grow the table if grows_ is true, and shrink it otherwise.
     void pass()
     {
         in_section([&] {

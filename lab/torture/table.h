@@ -17,7 +17,8 @@ namespace lab::torture
 
 struct Context;
 
-// Its members are not atomic on purpose: the table must order the accesses, and ThreadSanitizer checks this.
+// An entry of the hash table.  Its members are deliberately not atomic: the table must order the accesses, and
+// ThreadSanitizer checks this.
 struct TableEntry {
     rtrcu_hash_node node;
     rcu_head head;
@@ -46,14 +47,14 @@ class Table
         const TableEntry *entries[2];
         uint64_t keys[2];
     };
-    // Called by readers inside a section, also in signal handlers.
+    // Looks two keys up; called by readers inside a section, also in signal handlers.
     Seen look_up(Random &random, const ActorRecord &record) const;
     void check(const Seen &seen, const ActorRecord &record) const;
     // Checks that every lasting key is found: by a look-up, and exactly once by a walk of `buckets` buckets per call.
     void check_lasting(const char *who) const;
     void walk(unsigned int buckets, const char *who) const;
 
-    // Called by the one writer of the key, inside a section.
+    // Called inside a section, and only by the key's writer.
     void insert(uint64_t key, TableEntry *&own);
     void replace(TableEntry *&own);
     void remove(TableEntry *&own);
@@ -72,7 +73,7 @@ class Table
     Context &context_;
     rtrcu_hash *table_ = nullptr;
     std::atomic<uint64_t> version_{0};
-    std::vector<TableEntry *> lasting_; // each is changed by the writer of its key
+    std::vector<TableEntry *> lasting_; // each element is changed only by its key's writer
 };
 
 // Checks that a forked child can grow a table of its own, with a resizer of its own.

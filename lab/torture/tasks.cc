@@ -18,7 +18,7 @@ namespace
 // The data that a fiber would keep on its stack.
 struct Task {
     rcu_task task;
-    rcu_task listing; // of a section that stays on a list from begin to end
+    rcu_task listing; // for a section that is listed from begin to end
     bool listed;
     bool fresh; // its section has not been parked yet
     uint32_t seat;
@@ -29,7 +29,7 @@ struct Task {
     unsigned long cookie;
 };
 
-// Tasks that are not mounted.  Its lock orders the carriers' accesses to them.
+// The tasks that are not mounted.  The queue's lock orders the carriers' accesses to tasks.
 class RunQueue
 {
   public:
@@ -68,8 +68,7 @@ class Turn
     {
     }
 
-    // `ending`: the section is brought to its end, and no other begins.  `inside` is called while the task is
-    // mounted.
+    // `ending`: end the task's section and begin no other section.  `inside` is called while the task is mounted.
     template <typename Inside> void run(bool ending, Inside inside)
     {
         record_.beats.fetch_add(1, std::memory_order_relaxed);
@@ -104,7 +103,7 @@ class Turn
     }
 
   private:
-    // A section on a list belongs to no thread: each poll ends the sections that it began.
+    // Polls a task whose section is listed and belongs to no thread: the poll ends each section that it begins.
     template <typename Inside> void poll(bool ending, Inside inside)
     {
         rcu_read_lock();
@@ -194,7 +193,7 @@ void run_one(Context &context, ActorRecord &record, Random &random, Fibers &fibe
     fibers.queue.give(task);
 }
 
-// A thread that runs tasks for a while and exits.  Tasks that parked on it remain.
+// Runs tasks on a new thread for a while.  The thread exits while tasks that it parked remain.
 void carry_shortly(Context &context, ActorRecord &record, Fibers &fibers, uint64_t seed)
 {
     Random random(seed, "short carrier", 0);

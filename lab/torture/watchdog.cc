@@ -110,7 +110,7 @@ const ActorRecord *Watchdog::find_hung(int64_t now)
     return nullptr;
 }
 
-// This thread did not run for that time, so possibly no other thread did.
+// Excludes a time for which this thread did not run from all waits: the whole process may have been stopped.
 void Watchdog::forgive(int64_t ns)
 {
     context_.gaps.fetch_add(1);
@@ -133,8 +133,8 @@ void Watchdog::watch()
         const int64_t end_since = end_since_ns_.load();
         if (const ActorRecord *hung = find_hung(now))
             give_up(hung->name.data(), name_of(static_cast<Doing>(hung->doing.load())), context_.patience_ns);
-        if (end_since != 0 && now - end_since > 3 * context_.patience_ns) // one patience is not enough: actors end one
-                                                                          // after another
+        // Actors end one after another, so the end of the run may take three times as long as a wait.
+        if (end_since != 0 && now - end_since > 3 * context_.patience_ns)
             give_up("main", "the end of the run", now - end_since);
     }
 }

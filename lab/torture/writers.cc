@@ -69,15 +69,15 @@ void note_late(Actor &actor, Way way, int64_t ns, uint32_t gaps_before)
     Context &context = actor.context;
     if (context.scenario.late_ms == 0 || ns < context.scenario.late_ms * 1'000'000)
         return;
-    pause_ns(2 * watch_gap_ns); // the watchdog would have noticed a gap by now
+    pause_ns(2 * watch_gap_ns); // long enough for the watchdog to notice a gap
     if (context.gaps.load() != gaps_before)
         return;
-    if (context.late_waits.fetch_add(1) >= 2) // the machine may have caused one or two
-        context.findings.report(Check::late, "{}: {} took {} ms, and no section lasts nearly as long",
+    if (context.late_waits.fetch_add(1) >= 2) // the machine may have delayed one or two grace periods
+        context.findings.report(Check::late, "{}: {} took {} ms, much longer than any section",
                                 actor.record.name.data(), name_of(way), ns / 1'000'000);
 }
 
-// Keeps the old data until their writer has waited.
+// Old data, which its writer keeps until it has waited for a grace period.
 class Removed
 {
   public:
@@ -107,7 +107,7 @@ void update_element(Actor &actor, Way way, Removed &removed)
     Context &context = actor.context;
     Element *old = context.pipeline.replace(actor.random.below(4096));
     if (!old) {
-        actor.rest(500); // every element is in the pipeline
+        actor.rest(500); // no element is free: all are in the pipeline
         if (!removed.empty()) {
             wait_in_way(actor, Way::sync);
             removed.grow_older();
@@ -152,7 +152,7 @@ void become_realtime(Actor &actor)
     sched_param parameter{};
     parameter.sched_priority = 5;
     if (actor.index < static_cast<uint64_t>(actor.context.scenario.writers_rt))
-        sched_setscheduler(0, SCHED_FIFO, &parameter); // if this is refused the writer stays an ordinary thread
+        sched_setscheduler(0, SCHED_FIFO, &parameter); // without permission, the writer stays an ordinary thread
 }
 
 void write(Actor &actor)
@@ -212,7 +212,7 @@ void wait_in_way(Actor &actor, Way way)
         wait_by_cookie(actor, way);
     }
     note_late(actor, way, now_ns() - began, gaps_before);
-    // With the settings `normal` and `expedited`, the two ways without a cookie may use the other kind.
+    // If settings may replace one kind by the other, a wait without a cookie does not complete a cookie of its kind.
     const bool takes_no_cookie = way == Way::sync || way == Way::expedited;
     if (takes_no_cookie && actor.context.kinds_are_mixed)
         return;
