@@ -65,7 +65,7 @@ def check_problems(rtrcu, program):
             file.write("rtrcu:   from /not/here.so 0x12\nrtrcu:   from /not/here.so 0x13\nrtrcu:   from 0x7f0012\n")
         text = who(rtrcu, "--messages", log, code=1)
         expect(text.count("/not/here.so: ") == 1 and "copy the file" in text, "each absent file is named once", text)
-        expect("made while the program ran" in text, "code of no file", text)
+        expect("generated while the program ran" in text, "code of no file", text)
         os.mkfifo(os.path.join(folder, "fifo"))
         text = who(rtrcu, "--messages", "-", log=f"rtrcu:   from {folder}/fifo 0x12\n", code=1)
         expect("fifo: not a regular file" in text, "a fifo is not waited for", text)
