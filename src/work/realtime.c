@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Priorities of the driver and the daemons: the transitions of the table in realtime.h.
  *
- * tested by: test/api/realtime.cc
+ * tested by: test/unit/work/realtime.cc, test/api/realtime.cc
  */
 #include "work/work.h"
 
@@ -68,15 +68,48 @@ static bool was_refused(const struct work *work, int64_t now)
     return refused && now - refused < WORK_REFUSED_NS;
 }
 
-/* Called when the state has become ON: wake the worker, or create it.  If that is refused, the state is OFF again. */
+/* Set the priority of one thread.  Under the lock.  False: refused. */
+static bool change(struct work *work, struct work_rt_thread *rt, struct plat_tid thread, int32_t priority)
+{
+    if (rt->priority == priority)
+        return true;
+
+    int error = plat_sched_lift(thread, priority);
+    if (error) {
+        work_refuse_rt(work, error);
+        return false;
+    }
+    rt->priority = priority;
+    return true;
+}
+
+/* Under the lock: set the priority of each thread until the next look.  False: a change was refused. */
+static bool change_all(struct work *work, const struct rtrcu_config *config, bool active)
+{
+    bool may = true;
+    for (struct work_rt_thread *rt = work->rt.first; rt; rt = rt->next) { /* the driver, and two for each CPU */
+        struct plat_tid thread = plat_thread_tid(&rt->thread->plat);
+        if (!plat_tid_is_nobody(thread) && !change(work, rt, thread, rt->spent ? 0 : wanted(config, rt->kind, active)))
+            may = false;
+    }
+    return may;
+}
+
+/* Called when the state has become ON: wake the worker, or create it.  If that is refused, the state is OFF again, and
+ * no thread keeps the priority that the setting `auto` gave it, since no worker would lower it. */
 static void start(struct work *work)
 {
+    struct work_rt *rt = &work->rt;
     if (work_worker_start(worker_of(work)) == 0) {
         work_worker_wake(worker_of(work));
         return;
     }
-    rtrcu_store_relaxed(&work->rt.refused_ns, plat_clock_now());
-    rtrcu_store_relaxed(&work->rt.state, WORK_RT_OFF);
+
+    lock_acquire(&rt->lock);
+    rtrcu_store_relaxed(&rt->refused_ns, plat_clock_now());
+    rtrcu_store_relaxed(&rt->state, WORK_RT_OFF);
+    (void)change_all(work, config_now(work->config), false);
+    lock_release(&rt->lock);
 }
 
 /* Is @rt on the list?  Under the lock. */
@@ -102,6 +135,10 @@ void work_rt_begins(struct work *work, struct work_rt_thread *rt, const struct w
         rt->next = work->rt.first;
         work->rt.first = rt;
     }
+    /* If the state has become OFF since its creation, the worker does not lower it. */
+    int32_t priority = work_rt_priority(work, kind);
+    if (rt->priority > priority)
+        (void)change(work, rt, PLAT_NOBODY, priority);
     lock_release(&work->rt.lock);
 }
 
@@ -209,33 +246,6 @@ static void account(struct work_rt_thread *rt, struct plat_tid thread, int64_t e
         rt->spent = true;
         rt->went_on = false;
     }
-}
-
-/* Set the priority of one thread.  Under the lock.  False: refused. */
-static bool change(struct work *work, struct work_rt_thread *rt, struct plat_tid thread, int32_t priority)
-{
-    if (rt->priority == priority)
-        return true;
-
-    int error = plat_sched_lift(thread, priority);
-    if (error) {
-        work_refuse_rt(work, error);
-        return false;
-    }
-    rt->priority = priority;
-    return true;
-}
-
-/* Under the lock: set the priority of each thread until the next look.  False: a change was refused. */
-static bool change_all(struct work *work, const struct rtrcu_config *config, bool active)
-{
-    bool may = true;
-    for (struct work_rt_thread *rt = work->rt.first; rt; rt = rt->next) { /* the driver, and two for each CPU */
-        struct plat_tid thread = plat_thread_tid(&rt->thread->plat);
-        if (!plat_tid_is_nobody(thread) && !change(work, rt, thread, rt->spent ? 0 : wanted(config, rt->kind, active)))
-            may = false;
-    }
-    return may;
 }
 
 /* Under the lock: count what all threads have used since the last look.  True: a thread runs, or will run. */

@@ -14,6 +14,7 @@
  *                                             no real-time producer has queued for WORK_RT_HOLD_NS
  *  any      look()                   OFF      no real-time producer for WORK_RT_HOLD_NS, or refused: all SCHED_OTHER
  *  any      share_body()             OFF      the library is shut down
+ *  ON       start()                  OFF      the worker cannot be created: threads that `auto` raised become ordinary
  *  RESTING  work_rt_runs()           ON       by the driver or a daemon, which wakes the worker
  */
 #ifndef RTRCU_WORK_REALTIME_H
