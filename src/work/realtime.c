@@ -79,7 +79,7 @@ static bool change(struct work *work, struct work_rt_thread *rt, struct plat_tid
         work_refuse_rt(work, error);
         return false;
     }
-    rt->priority = priority;
+    rtrcu_store_relaxed(&rt->priority, priority);
     return true;
 }
 
@@ -121,13 +121,22 @@ static bool is_listed(const struct work_rt *all, const struct work_rt_thread *rt
     return at != NULL;
 }
 
+/* Under the lock: lower the calling thread if the state is OFF, since no worker would.  The state may have become OFF
+ * after the thread's creator had read it, and it becomes OFF if the worker cannot be created. */
+static void lower_self_if_off(struct work *work, struct work_rt_thread *rt)
+{
+    int32_t priority = wanted(config_now(work->config), rt->kind, false);
+    if (rtrcu_load_relaxed(&work->rt.state) == WORK_RT_OFF && rt->priority > priority)
+        (void)change(work, rt, lock_thread_id(), priority);
+}
+
 void work_rt_begins(struct work *work, struct work_rt_thread *rt, const struct work_thread *thread,
                     enum work_rt_kind kind)
 {
     lock_acquire(&work->rt.lock);
     rt->thread = thread;
     rt->kind = kind;
-    rt->priority = plat_sched_rt_priority();
+    rtrcu_store_relaxed(&rt->priority, plat_sched_rt_priority());
     rt->cpu_ns = plat_clock_of_thread(lock_thread_id());
     rt->debt_ns = 0;
     rt->spent = false;
@@ -135,10 +144,7 @@ void work_rt_begins(struct work *work, struct work_rt_thread *rt, const struct w
         rt->next = work->rt.first;
         work->rt.first = rt;
     }
-    /* If the state has become OFF since its creation, the worker does not lower it. */
-    int32_t priority = work_rt_priority(work, kind);
-    if (rt->priority > priority)
-        (void)change(work, rt, PLAT_NOBODY, priority);
+    lower_self_if_off(work, rt);
     lock_release(&work->rt.lock);
 }
 
@@ -158,8 +164,14 @@ void work_rt_runs(struct work *work, struct work_rt_thread *thread)
 {
     struct work_rt *rt = &work->rt;
     bool off = rtrcu_load_relaxed(&rt->state) == WORK_RT_OFF;
-    if (off && !is_wanted(work))
+    if (off && !is_wanted(work)) {
+        if (rtrcu_load_relaxed(&thread->priority) > 0) {
+            lock_acquire(&rt->lock);
+            lower_self_if_off(work, thread);
+            lock_release(&rt->lock);
+        }
         return;
+    }
 
     lock_acquire(&rt->lock);
     thread->went_on = true;

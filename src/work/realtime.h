@@ -4,7 +4,8 @@
  *
  * One worker, rtrcu-share, changes their priorities.  It has a priority above theirs, so it also lowers a thread in the
  * middle of a callback that does not return.  A thread whose use of CPU time exceeds its share is an ordinary thread
- * until the share has made up for it.
+ * until the share has made up for it.  While the state is OFF, a thread that begins or wakes with a real-time priority
+ * lowers itself.
  *
  *  state    transition               after
  *  OFF      work_rt_note()           ON       by a real-time producer, which wakes the worker
@@ -42,7 +43,7 @@ struct work_rt_thread {
     enum work_rt_kind kind;
     bool spent;       /* it has used its share: an ordinary thread for now */
     bool went_on;     /* it has begun a batch, or woken, since `spent` was set */
-    int32_t priority; /* in force, 0 = SCHED_OTHER */
+    int32_t priority; /* atomic for others: in force, 0 = SCHED_OTHER; written under the lock */
     int64_t cpu_ns;   /* CPU time that it had used at the last look */
     int64_t debt_ns;  /* real-time use beyond the share so far, at least 0 */
 };

@@ -196,6 +196,8 @@
     X(ServersRefused) \
     X(ReadyLevel) \
     X(ReadyEdge) \
+    X(PriorityRaised) \
+    X(PriorityCreated) \
     X(ReadyExit) \
     X(DomainPublish) \
     X(DomainSums) \

@@ -108,6 +108,11 @@ void expect(bool condition, const char *text)
     world()->expect(condition, text);
 }
 
+int rt_priority_of(uint32_t number)
+{
+    return world()->rt_priority_of(number);
+}
+
 uint32_t timeouts()
 {
     return world()->outcome().timeouts;

@@ -60,6 +60,9 @@ bool is_freed(const void *memory);
 // If @condition is false, end the schedule as failed.
 void expect(bool condition, const char *text);
 
+// The real-time priority of a thread of that number; 0: an ordinary thread, or none.
+int rt_priority_of(uint32_t number);
+
 // The number of timeouts that this schedule needed.
 uint32_t timeouts();
 

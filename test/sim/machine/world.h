@@ -203,6 +203,12 @@ class World
             thread->rt_priority = priority;
     }
 
+    int rt_priority_of(uint32_t number)
+    {
+        const Thread *thread = thread_of(number);
+        return thread ? thread->rt_priority : 0;
+    }
+
     int nice_of(uint32_t number)
     {
         const Thread *thread = thread_of(number);

@@ -177,6 +177,7 @@ int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr
     if (world()->refuses(sim::kThreads))
         return -EAGAIN;
     int id = world()->add_thread(thread->name, thread->body, thread->argument, true);
+    world()->set_rt_priority(static_cast<uint32_t>(id + 1), thread->priority);
     thread->thread_id = static_cast<uint32_t>(id + 1); // only a thread that forked has another number
     return 0;
 }
