@@ -175,6 +175,10 @@ CHILD(expedited_boosts_at_once)
     until_a_reader_is_boosted(synchronize_rcu_expedited);
 }
 
+/* A boost took longer than its slice, or the booster, or the CPU of a virtual machine, was preempted for long.  Only
+ * the first happens each time. */
+constexpr int TOO_LONG = 4;
+
 /* While the reader runs, on another CPU than the booster, the booster spins in the kernel; the nudger must end its
  * slice. */
 CHILD(a_slice_is_a_slice)
@@ -183,8 +187,8 @@ CHILD(a_slice_is_a_slice)
         _exit(3);
     with_a_preempted_reader(synchronize_rcu_expedited, std::chrono::milliseconds(80));
     struct rtrcu_stats all = test::stats();
-    if (all.boost_ns_max >= 40000000) /* many slices of 1 ms; the booster may have been preempted */
-        _exit(4);
+    if (all.boost_ns_max >= 40000000) /* many slices of 1 ms */
+        _exit(TOO_LONG);
 }
 
 bool caller_has_boosted;
@@ -223,7 +227,8 @@ CHILD(a_slice_of_a_caller)
     synchronize_rcu_expedited();
     /* the work takes less time than the boost limit */
     with_a_preempted_reader(call_in_real_time, std::chrono::milliseconds(180));
-    REQUIRE(test::stats().boost_ns_max < 150000000); /* the kernel may give ordinary threads 50 ms meanwhile */
+    if (test::stats().boost_ns_max >= 150000000) /* the kernel may give ordinary threads 50 ms meanwhile */
+        _exit(TOO_LONG);
 }
 
 CHILD(normal_boosts_after_its_delay)
@@ -235,6 +240,11 @@ CHILD(normal_boosts_after_its_delay)
 
 class Boost : public testing::Test
 {
+    static bool exits_with(const test::ChildResult &result, int status)
+    {
+        return WIFEXITED(result.status) && WEXITSTATUS(result.status) == status;
+    }
+
   protected:
     void expect_works(const char *child, const std::vector<std::string> &environment)
     {
@@ -242,7 +252,9 @@ class Boost : public testing::Test
         if (TEST_EMULATED || std::thread::hardware_concurrency() < 2)
             GTEST_SKIP() << "the test needs two CPUs, and no emulator";
         test::ChildResult result = test::run_child(child, environment);
-        if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
+        for (int i = 1; i < 20 && exits_with(result, TOO_LONG); i++)
+            result = test::run_child(child, environment);
+        if (exits_with(result, 3))
             GTEST_SKIP() << "real-time scheduling is not allowed here";
         EXPECT_TRUE(exited_well(result));
         said_ = result.output;
@@ -268,15 +280,7 @@ TEST_F(Boost, NormalGracePeriodBoostsAfterItsDelay)
 
 TEST_F(Boost, BoostEndsAfterOneSlice)
 {
-    test::ChildResult result;
-    for (int i = 0; i < 20; i++) { /* repeat if the booster was preempted for long */
-        result = test::run_child("a_slice_is_a_slice", {"RTRCU_KTHREAD_PRIO=10"});
-        if (!WIFEXITED(result.status) || WEXITSTATUS(result.status) != 4)
-            break;
-    }
-    if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
-        GTEST_SKIP() << "real-time scheduling is refused";
-    EXPECT_TRUE(WIFEXITED(result.status) && WEXITSTATUS(result.status) == 0) << result.output;
+    expect_works("a_slice_is_a_slice", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
 /* ---- a reader that waits for a lock whose holder the hog preempts ---- */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sandboxes for tests: system calls that the kernel refuses from now on, for all threads of the process or for one. */
+/* Sandboxes for tests: system calls that the kernel refuses from now on, for all threads of the process or for one; and
+ * whether an outer sandbox refuses a call that a test needs. */
 #ifndef RTRCU_TEST_SUPPORT_SANDBOX_H
 #define RTRCU_TEST_SUPPORT_SANDBOX_H
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <vector>
 
 #include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -60,6 +63,18 @@ inline bool refuse(const std::vector<Refusal> &refusals, unsigned scope = SECCOM
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, scope, &program) == 0;
 }
+
+inline bool membarrier_is_refused()
+{
+    long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    return commands < 0 || (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
+}
+
+/* In a test whose outcome depends on it: readers that fence always take the slow path, and the first fence of a grace
+ * period visits every CPU. */
+#define SKIP_WITHOUT_MEMBARRIER()                                                                                      \
+    if (test::membarrier_is_refused())                                                                                 \
+    GTEST_SKIP() << "membarrier() is refused here"
 
 } // namespace test
 

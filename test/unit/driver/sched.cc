@@ -4,6 +4,7 @@
 #include "../../support/trapped.h"
 #include "../../support/variant.h"
 #include "../../support/driving.h"
+#include "../../support/sandbox.h"
 
 namespace
 {
@@ -65,6 +66,7 @@ TEST_F(SchedDriver, ReportIsWrittenAfterTheGpLockIsReleased)
  * threads and deadline threads do not. */
 TEST_F(SchedDriver, OnlyAQuiescentStateThreadSetsItsOwnFlag)
 {
+    SKIP_WITHOUT_MEMBARRIER();
     const auto asks_itself = [&](auto say) {
         EXPECT_FALSE(reader_word_is_special(reader_self_word()));
         say(&drive_->driver);

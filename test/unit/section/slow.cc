@@ -6,6 +6,7 @@
 
 #include "../../support/complaints.h"
 #include "../../support/internals.h"
+#include "../../support/sandbox.h"
 #include "../../support/sync.h"
 #include "tasks.h"
 
@@ -110,6 +111,7 @@ TEST(Slow, QuiescentStateAfterASurplusUnlockReports)
 
 TEST(Slow, EachSlowPathIsCounted)
 {
+    SKIP_WITHOUT_MEMBARRIER();
     test::Worker reader;
     reader.run([] {
         rcu_read_lock(); /* registers */

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <thread>
 
+#include "../../support/sandbox.h"
 #include "../../support/trapped.h"
 #include "../../support/variant.h"
 #include "boosted.h"
@@ -55,6 +56,7 @@ TEST_F(Boost, TimeOfABoostIsAddedToTheStatistics)
 /* A running reader is not boosted: the booster would spin in the kernel as long as the reader runs. */
 TEST_F(Boost, RunningReaderIsNotBoosted)
 {
+    SKIP_WITHOUT_MEMBARRIER();
     if (std::thread::hardware_concurrency() < 2)
         GTEST_SKIP() << "a reader that always runs needs a CPU of its own";
     std::atomic<reader_record *> running{nullptr};

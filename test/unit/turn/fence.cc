@@ -16,6 +16,7 @@ using Fence = DriveWorld;
 
 TEST_F(Fence, HeavyFenceSucceedsInBothModes)
 {
+    SKIP_WITHOUT_MEMBARRIER();
     EXPECT_TRUE(turn_fence(&drive_->turn));
     reader_fences_switch(world_.registry());
     EXPECT_TRUE(turn_fence(&drive_->turn)) << "a visit to every CPU, or acknowledgments, replace membarrier";

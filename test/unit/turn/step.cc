@@ -76,6 +76,7 @@ TEST_F(Step, StoresTheStateOfTheNextStep)
 /* The first report is due at the configured age, the second at three times that age. */
 TEST_F(Step, GracePeriodIsReportedAtGrowingAges)
 {
+    SKIP_WITHOUT_MEMBARRIER();
     config_.stall_timeout_ms = 3600000;
     uint32_t *said = still(WORK_WORKER_REPORT);
     for (gp_kind kind : {GP_NORMAL, GP_EXPEDITED}) {
@@ -363,6 +364,7 @@ TEST_F(Step, HandlerIsCalledForATaskThatArrivesDuringItsCall)
 /* A deadline thread creates and wakes no worker: it leaves a request, or advances to the end itself. */
 TEST_F(Step, DeadlineThreadAdvancesAlone)
 {
+    SKIP_WITHOUT_MEMBARRIER();
     test::Worker thread;
     thread.run([&] {
         reader_self_set(READER_STATE_DEADLINE);

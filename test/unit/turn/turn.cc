@@ -53,6 +53,7 @@ TEST_F(Turn, StepBeginsAndEndsWithoutReaders)
 
 TEST_F(Turn, OnlyTheSecondStepRequestsReports)
 {
+    SKIP_WITHOUT_MEMBARRIER();
     reader_record *record = world_.craft(1);
     request_reports();
     uint64_t before = seq();
@@ -391,6 +392,7 @@ TEST_F(Turn, RealTimeWaiterPollsOncePerTick)
 /* Before a waiter reports a stall, it polls the readers: the last one may have left without a report. */
 TEST_F(Turn, EndedGracePeriodIsNotReported)
 {
+    SKIP_WITHOUT_MEMBARRIER();
     config_.tick_us = 3600000000;
     config_.stall_timeout_ms = 3600000;
     config_.boost = 0;
