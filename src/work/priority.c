@@ -34,8 +34,9 @@ void work_refuse_rt(struct work *work, int error)
 {
     if (counter_add(&work->rt_refused, 1) == 0) {
         plat_print("rtrcu: real-time scheduling is refused (error %d): expedited grace periods, boosting and callbacks"
-                   " of real-time threads work at SCHED_OTHER; raise RLIMIT_RTPRIO or grant CAP_SYS_NICE, or set"
-                   " RTRCU_KTHREAD_PRIO=0, RTRCU_GP_RTPRIO=0 and RTRCU_KRCUD_RTPRIO=0\n",
+                   " of real-time threads work at SCHED_OTHER; raise RLIMIT_RTPRIO or grant CAP_SYS_NICE (and give a"
+                   " cgroup v1 some cpu.rt_runtime_us), or set RTRCU_KTHREAD_PRIO=0, RTRCU_GP_RTPRIO=0 and"
+                   " RTRCU_KRCUD_RTPRIO=0\n",
                    -error);
     }
 }
