@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <rtrcu/detail/word.h>
 #include <rtrcu/rcu.h>
 
 #define CALLBACKS 7
@@ -131,10 +132,17 @@ static void say_counters(void)
     printf("stall_reports %llu\n", (unsigned long long)stats.stall_reports);
 }
 
+/* The second section lasts until a grace period has set the reader's flag; the first one has registered the thread. */
 static void *read_again_and_again(void *unused)
 {
     name_self("a-reader");
+    rcu_read_lock();
+    rcu_read_unlock();
+    rcu_read_lock();
     pthread_barrier_wait(&known);
+    while (rtrcu_word_of(&rtrcu_self) >> 24 == RTRCU_FLAG_FAST)
+        usleep(100);
+    rcu_read_unlock();
     while (!rtrcu_load_acquire(&ended)) {
         rcu_read_lock();
         usleep(200);
