@@ -23,10 +23,10 @@ extern "C" {
 #endif
 
 #define RTRCU_VERSION_MAJOR 0
-#define RTRCU_VERSION_MINOR 1
+#define RTRCU_VERSION_MINOR 2
 #define RTRCU_VERSION_PATCH 0
 
-/* "0.1.0", the version of the library in use. */
+/* "0.2.0", the version of the library in use. */
 const char *rtrcu_version(void);
 
 /* ---- readers ---------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Addresses in messages have the form "from /usr/lib/librtrcu.so.0.1 0x1a2b", "at the program 0x1a2b", or, if the
+// Addresses in messages have the form "from /usr/lib/librtrcu.so.0.2 0x1a2b", "at the program 0x1a2b", or, if the
 // library
 // knew the function, "at function+0x12 (/usr/lib/libplugin.so)".
 #include "who/messages.h"
