@@ -148,8 +148,9 @@ class Report
         for (Kind kind : {normal, expedited}) {
             const inspect::GracePeriods &gp = domain.gp[kind];
             if (gp.running)
-                fmt::print("  {} grace period {} is under way{}; {} wait for its end\n", inspect::kind_names[kind],
-                           gp.number, age(domain, kind), gp.waiters == 0 ? "none" : std::to_string(gp.waiters));
+                fmt::print("  {} grace period {} has been under way{}; {} wait for its end\n",
+                           inspect::kind_names[kind], gp.number, age(domain, kind),
+                           gp.waiters == 0 ? "none" : std::to_string(gp.waiters));
         }
         if (!domain.gp[normal].running && !domain.gp[expedited].running)
             fmt::print("  no grace period is under way\n");

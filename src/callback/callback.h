@@ -48,7 +48,8 @@
 /* Size of the set of queued heads; release builds have none. */
 #define CALLBACK_DOUBLE_SLOTS (CHECK_DEBUG ? 65536 : 1)
 #define CALLBACK_DOUBLE_MORE (CHECK_DEBUG ? 8 : 1)
-/* Number of objects that debug builds record. */
+/* Number of loaded objects (the program, shared libraries) that debug builds record as containing callbacks' code:
+ * unloaded.c. */
 #define CALLBACK_OBJECTS (CHECK_DEBUG ? 16 : 1)
 
 /* Whether an owner makes the calls that run its callbacks: not yet; yes; not although its callbacks are late; the same,

@@ -220,7 +220,8 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
         return; /* the task already runs here */
 
     if (rtrcu_self.bare == task)
-        rtrcu_self.bare = NULL; /* the task's sections have ended: the thread forgets the task and those below it */
+        rtrcu_self.bare =
+            NULL; /* the thread forgets the task, which has no section, and the tasks without sections below */
 
     rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();

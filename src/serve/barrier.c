@@ -162,7 +162,7 @@ void serve_wait_for_backlog(struct serve *serve, const struct reader_record *rec
     int64_t until = plat_clock_now() + WORK_PATIENCE_NS, left_ns;
 
     callback_owner_waits(record, true);
-    while (!is_below(serve, &backlog) && (left_ns = until - plat_clock_now()) > 0) { /* ends at that time */
+    while (!is_below(serve, &backlog) && (left_ns = until - plat_clock_now()) > 0) { /* at the latest at `until` */
         if (!is_served(serve) || may_wait_for_itself(serve, record))
             break;
         serve_progress_wait(serve, is_below, &backlog, left_ns);

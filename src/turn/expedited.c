@@ -213,11 +213,11 @@ static int priority_now(void *owner)
 }
 
 /* [O16] Worker half; the waker's half is wake_worker_for().  The worker reads the count of wake-ups before it reads the
- * requested number.
- *  - The waker's increment of the count first:  the worker sees the number and advances to it;
+ * latest requested cookie.
+ *  - The waker's increment of the count first:  the worker sees the cookie and advances to it;
  *  - The worker's read of the count first:  the count has changed when the worker tries to sleep, so the worker stays
  *    awake.
- * Forbidden: the worker sleeps AND a number is requested of which no thread will notify the worker. */
+ * Forbidden: the worker sleeps AND has not reached a requested cookie AND no thread will wake it. */
 static void *expedited_body(void *argument)
 {
     static const struct turn_options options = {0};

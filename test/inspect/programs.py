@@ -322,7 +322,7 @@ def check_adopted(rtrcu, path):
     expect(row["full_fences"] == 1 and rows["domain", "online", None]["full_fences"] == 0, "adopted: fences", rows)
     text = run(rtrcu, "who", "--no-stacks", str(subject.pid))
     for pattern in (
-        r"domain nested .*\n  normal grace period \d+ is under way",
+        r"domain nested .*\n  normal grace period \d+ has been under way",
         rf"holdout: thread {reader} .*nesting 3",
         rf"holdout: thread {loop} .*online",
     ):

@@ -99,7 +99,7 @@ TEST(ComplaintBox, BoxHoldsAMessageUntilAnotherThreadPrintsIt)
     EXPECT_FALSE(complaint_box_write(&box));
 }
 
-TEST(ComplaintBox, MessagesAreOnlyCountedWhileTheBoxIsFull)
+TEST(ComplaintBox, FullBoxCountsMessagesButKeepsOnlyTheFirst)
 {
     complaint kind = {};
     complaint_box box = {};

@@ -37,7 +37,7 @@ TEST_F(SchedDriver, CallbacksOfAnExitedThreadCountAsWork)
     EXPECT_TRUE(asks());
 }
 
-TEST_F(SchedDriver, WorkIsFoundInALeafAfterALeafWithCallbacksOfOwners)
+TEST_F(SchedDriver, CallbacksThatOwnersRunDoNotHideWorkInALaterLeaf)
 {
     reader_record *there = world_.craft(0);
     make_ready(there, 1);

@@ -461,7 +461,7 @@ TEST(Register, RegistrationIsRefusedInsideASection)
     });
 }
 
-TEST(Register, ExitInsideASectionIsReportedAndClosed)
+TEST(Register, ExitInsideASectionIsReportedAndEndsTheSection)
 {
     uint32_t before = registry->registered;
     test::CapturedComplaints errors;

@@ -304,7 +304,8 @@ TEST_F(Boost, OnlyReadersOfTheRequestedKindAreBoosted)
 
 reader_record *loses_its_flag;
 
-/* In place of a heavy fence.  Before the first one, the reader's update in progress overwrites the flag. */
+/* Replaces the heavy fence.  The first call clears the flag, as an update by the reader itself may do at the same
+ * time. */
 long lose_the_flag()
 {
     if (fences_answered++ == 0)
