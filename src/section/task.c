@@ -219,9 +219,9 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     if (is_mounted_here(gp, task))
         return; /* the task already runs here */
 
+    /* The thread forgets the task, which has no section left, and the tasks without a section below it. */
     if (rtrcu_self.bare == task)
-        rtrcu_self.bare =
-            NULL; /* the thread forgets the task, which has no section, and the tasks without sections below */
+        rtrcu_self.bare = NULL;
 
     rtrcu_store_relaxed(&task->mounted, reader_mount_id(gp_registry(gp)));
     task->base = section_nesting();
