@@ -330,7 +330,7 @@ static void figures_of_replacing(unsigned int rounds)
                                             {"liburcu-bp", bp_updates, bp_pairs, 0},
                                             {"atomic shared_ptr", counted_updates_shared, counted_pairs_shared, 0},
                                             {0}};
-    figure("the same, beside a busy reader", beside_replacing, 10000, rounds);
+    figure("replace a value, beside a busy reader", beside_replacing, 10000, rounds);
 }
 
 int main(int argc, char **argv)

@@ -17,7 +17,7 @@ fn main() {
     if rustc_minor() >= 87 {
         println!("cargo::rustc-cfg=rtrcu_asm_goto");
     }
-    // Miri runs no C; under Miri a model of the library in Rust replaces it.
+    // Miri runs no C, so under Miri a model in Rust replaces the library.
     if env::var_os("CARGO_CFG_MIRI").is_some() || env::var_os("DOCS_RS").is_some() {
         return;
     }
@@ -26,7 +26,7 @@ fn main() {
     let bits = env::var("CARGO_CFG_TARGET_POINTER_WIDTH").unwrap_or_default();
     let endian = env::var("CARGO_CFG_TARGET_ENDIAN").unwrap_or_default();
     if os != "linux" || endian != "little" || bits != "64" {
-        // Cargo prints this and stops. A panic or a compile_error!() would print more than the sentence.
+        // Cargo prints this line and stops. A panic or a compile_error!() would print further lines.
         println!("cargo::error=rtrcu needs Linux on a 64-bit little-endian processor; this is {os} on {arch}");
         return;
     }
@@ -45,7 +45,7 @@ fn build() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let vendor = root.join("vendor");
-    // Cargo does not follow links to see changes of files, so each file is named.
+    // Cargo does not follow links when it checks whether files have changed, so each file is named.
     let mut sources = Vec::new();
     for folder in ["src", "include"] {
         walk(&vendor.join(folder), &mut |file| {
@@ -111,7 +111,7 @@ fn walk(folder: &Path, seen: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// Gives the prefix to each name that one of the objects defines, in all objects. Returns the new objects.
+/// In all objects, puts the prefix before each name that one of the objects defines. Returns the new objects.
 fn rename_all(objects: &[PathBuf], prefix: &str, out: &Path) -> Vec<PathBuf> {
     let mut contents: Vec<Object> = objects.iter().map(|path| Object::read(path)).collect();
     let mut defined = HashSet::new();

@@ -6,7 +6,7 @@ use std::ffi::{CString, c_void};
 
 fn symbol(library: *mut c_void, name: &str) -> unsafe extern "C" fn() {
     let name = CString::new(name).unwrap();
-    // SAFETY: the library is open; the functions that are asked for take and return nothing.
+    // SAFETY: the library is open; the functions that are looked up take and return nothing.
     unsafe {
         let found = libc::dlsym(library, name.as_ptr());
         assert!(!found.is_null());
@@ -21,14 +21,15 @@ fn main() {
     let seen = old.load(&guard);
     old.replace(String::new());
     new.replace(String::new());
-    second::synchronize(); // the first one's reader is no business of the second's
+    second::synchronize(); // does not wait for the reader of the first copy
     second::barrier();
     assert_eq!(second::stats().callbacks_invoked, 1);
     assert_eq!(first::stats().callbacks_invoked, 0);
     let mut said = "two versions of the crate";
     if let Some(library) = std::env::args().nth(1) {
         let library = CString::new(library).unwrap();
-        // SAFETY: the library's constructors may run here; they would end the program if they took us for a copy.
+        // SAFETY: the library's constructors may run here; they would end the program if they counted this program's
+        // private copies.
         let library = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW) };
         assert!(!library.is_null(), "the C library can be loaded");
         // SAFETY: outside of that library's sections.

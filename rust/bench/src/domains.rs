@@ -13,13 +13,17 @@ use seize::Guard;
 
 use crate::{Counted, Side, Work, beside, drops, side};
 
-/// Every work of domains.
+/// All works that are measured with domains.
 pub fn works() -> Vec<Work> {
     vec![
         Work { name: "domain: read a value", times: 20_000, sides: readers() },
-        Work { name: "domain: the same, beside a thread that reads", times: 20_000, sides: beside_readers() },
+        Work { name: "domain: read a value, beside a thread that reads", times: 20_000, sides: beside_readers() },
         Work { name: "domain: replace a value, through its drop", times: 5_000, sides: updaters() },
-        Work { name: "domain: the same replacing, beside a reader", times: 5_000, sides: updaters_beside_readers() },
+        Work {
+            name: "domain: replace a value, beside a thread that reads",
+            times: 5_000,
+            sides: updaters_beside_readers(),
+        },
     ]
 }
 
@@ -47,7 +51,7 @@ fn read_of_domain() -> Box<dyn Fn() + Sync> {
     })
 }
 
-/// A collector, and the handle that each thread keeps, as its users do.
+/// A collector of crossbeam, and the handle that each thread keeps, as in programs that use crossbeam.
 static COLLECTOR: LazyLock<epoch::Collector> = LazyLock::new(epoch::Collector::new);
 thread_local!(static HANDLE: epoch::LocalHandle = COLLECTOR.register());
 
@@ -55,7 +59,7 @@ fn read_of_crossbeam() -> Box<dyn Fn() + Sync> {
     let cell = epoch::Atomic::new(1u64);
     Box::new(move || {
         let guard = HANDLE.with(epoch::LocalHandle::pin);
-        // SAFETY: it is never null.
+        // SAFETY: the pointer is never null.
         black_box(unsafe { *black_box(&cell).load(Acquire, &guard).deref() });
     })
 }
@@ -65,7 +69,7 @@ fn read_of_seize() -> Box<dyn Fn() + Sync> {
     let cell = AtomicPtr::new(Box::into_raw(Box::new(1u64)));
     Box::new(move || {
         let guard = collector.enter();
-        // SAFETY: it is never null, and protected.
+        // SAFETY: the pointer is never null, and the guard protects its value.
         black_box(unsafe { *guard.protect(black_box(&cell), Acquire) });
     })
 }
@@ -75,7 +79,7 @@ fn read_of_seize_owned() -> Box<dyn Fn() + Sync> {
     let cell = AtomicPtr::new(Box::into_raw(Box::new(1u64)));
     Box::new(move || {
         let guard = collector.enter_owned();
-        // SAFETY: it is never null, and protected.
+        // SAFETY: the pointer is never null, and the guard protects its value.
         black_box(unsafe { *guard.protect(black_box(&cell), Acquire) });
     })
 }
@@ -107,7 +111,8 @@ fn beside_readers() -> Vec<Side> {
         .collect()
 }
 
-/// A cell of each library: it is replaced so often, until every replaced value has been dropped; and it is read.
+/// A cell of a library. `replace` replaces its value the given number of times, and waits until the old values have
+/// been dropped; `read` reads the value.
 struct Updater {
     name: &'static str,
     replace: Box<dyn FnMut(u64)>,
@@ -145,7 +150,7 @@ fn updater_of_crossbeam() -> Updater {
             for number in 0..times {
                 let guard = HANDLE.with(epoch::LocalHandle::pin);
                 let old = cell.swap(epoch::Owned::new(Counted(number, dropped)), SeqCst, &guard);
-                // SAFETY: taken out of the cell by this swap alone.
+                // SAFETY: this swap alone removed the value from the cell.
                 unsafe { guard.defer_destroy(old) };
             }
             while dropped.load(SeqCst) < times {
@@ -160,7 +165,7 @@ fn updater_of_crossbeam() -> Updater {
     }
 }
 
-/// It has no way to wait until every value has been dropped: up to a batch is left at the end.
+/// seize has no call that waits until every value has been dropped: up to a batch of values is left at the end.
 fn updater_of_seize() -> Updater {
     let collector = leaked(seize::Collector::new());
     let dropped = drops();
@@ -171,7 +176,7 @@ fn updater_of_seize() -> Updater {
             for number in 0..times {
                 let guard = collector.enter();
                 let old = guard.swap(cell, Box::into_raw(Box::new(Counted(number, dropped))), SeqCst);
-                // SAFETY: taken out of the cell by this swap alone.
+                // SAFETY: this swap alone removed the value from the cell.
                 unsafe { guard.defer_retire(old, seize::reclaim::boxed) };
             }
             collector.enter().flush();

@@ -21,13 +21,13 @@ pub struct Side {
     pub run: Box<dyn FnMut(u64)>,
 }
 
-/// A work and its sides, of which the first is ours.
+/// A work and its sides; the first side is rtrcu.
 pub struct Work {
     /// A description of the work.
     pub name: &'static str,
     /// Repetitions in one sample.
     pub times: u64,
-    /// The libraries that do it.
+    /// The libraries that do the work.
     pub sides: Vec<Side>,
 }
 
@@ -78,7 +78,7 @@ fn sections() -> Work {
     }
 }
 
-/// The work: load the value of a cell and read it, with the guard that this needs.
+/// The work: load the value of a cell and read it, with the guard that the library needs.
 fn loads() -> Work {
     let rcu = Rcu::new(1u64);
     let atomic = epoch::Atomic::new(1u64);
@@ -110,7 +110,7 @@ fn loads() -> Work {
                 let mut sum = 0;
                 for _ in 0..times {
                     let guard = epoch::pin();
-                    // SAFETY: it is never null.
+                    // SAFETY: the pointer is never null.
                     sum += unsafe { *cell.load(Acquire, &guard).deref() };
                 }
                 black_box(sum);
@@ -121,7 +121,7 @@ fn loads() -> Work {
                 let mut sum = 0;
                 for _ in 0..times {
                     let guard = collector.enter();
-                    // SAFETY: it is never null, and protected.
+                    // SAFETY: the pointer is never null, and the guard protects its value.
                     sum += unsafe { *guard.protect(cell, Acquire) };
                 }
                 black_box(sum);
@@ -174,7 +174,7 @@ fn loads_under_a_guard() -> Work {
                 let guard = epoch::pin();
                 let mut sum = 0;
                 for _ in 0..times {
-                    // SAFETY: it is never null.
+                    // SAFETY: the pointer is never null.
                     sum += unsafe { *black_box(&atomic).load(Acquire, &guard).deref() };
                 }
                 black_box(sum);
@@ -216,7 +216,7 @@ fn update_sides() -> Vec<Side> {
             for number in 0..times {
                 let guard = epoch::pin();
                 let old = atomic.swap(epoch::Owned::new(Counted(number, theirs)), SeqCst, &guard);
-                // SAFETY: taken out of the cell by this swap alone.
+                // SAFETY: this swap alone removed the value from the cell.
                 unsafe { guard.defer_destroy(old) };
             }
             while theirs.load(SeqCst) < times {
@@ -236,7 +236,7 @@ fn update_sides() -> Vec<Side> {
             for number in 0..times {
                 let guard = collector.enter();
                 let old = guard.swap(&seize_cell, Box::into_raw(Box::new(Counted(number, seizes))), SeqCst);
-                // SAFETY: taken out of the cell by this swap alone.
+                // SAFETY: this swap alone removed the value from the cell.
                 unsafe { guard.defer_retire(old, seize::reclaim::boxed) };
             }
             collector.enter().flush();
@@ -261,7 +261,7 @@ fn updates_with_a_reader() -> Work {
     let [rtrcu, crossbeam] = update_sides().into_iter().take(2).collect::<Vec<_>>().try_into().ok().expect("two");
     let (mut rtrcu, mut crossbeam): (Side, Side) = (rtrcu, crossbeam);
     Work {
-        name: "the same, beside a thread that reads",
+        name: "replace a value, beside a thread that reads",
         times: 5_000,
         sides: vec![
             side("rtrcu", move |times| {

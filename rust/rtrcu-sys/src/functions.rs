@@ -6,7 +6,8 @@ use std::ffi::{c_char, c_ulong, c_void};
 use crate::table::*;
 use crate::types::*;
 
-/// With the feature `dylib` each is a function of this crate, which a Rust `dylib` exports; the C function is hidden.
+/// Declares functions of the C library. With the feature `dylib` each is a function of this crate, which a Rust `dylib`
+/// exports, and the C function is hidden.
 #[cfg(feature = "dylib")]
 macro_rules! c_functions {
     ($($(#[$doc:meta])* fn $name:ident ( $($argument:ident : $type:ty),* ) $(-> $result:ty)?, $symbol:literal;)*) => {
@@ -59,19 +60,19 @@ c_functions! {
     fn rtrcu_quiescent_state_slow(), "rtrcu_quiescent_state_slow";
     /// Wait until every section that began before the call has ended.
     fn rtrcu_synchronize(), "rtrcu_synchronize";
-    /// As `rtrcu_synchronize()`, by an expedited grace period.
+    /// As `rtrcu_synchronize()`, with an expedited grace period.
     fn rtrcu_synchronize_expedited(), "rtrcu_synchronize_expedited";
-    /// A cookie for a full grace period from now.
+    /// Return the cookie of a full grace period that begins after the call.
     fn rtrcu_get_state() -> u64, "rtrcu_get_state";
-    /// As `rtrcu_get_state()`, and request that grace period.
+    /// As `rtrcu_get_state()`, and request the cookie's grace period.
     fn rtrcu_start_poll() -> u64, "rtrcu_start_poll";
     /// Has the grace period of `cookie` ended?
     fn rtrcu_poll_state(cookie: u64) -> bool, "rtrcu_poll_state";
     /// Wait for the grace period of `cookie`, unless it has ended.
     fn rtrcu_cond_synchronize(cookie: u64), "rtrcu_cond_synchronize";
-    /// A cookie for a full expedited grace period from now.
+    /// Return the cookie of a full expedited grace period that begins after the call.
     fn rtrcu_get_state_expedited() -> u64, "rtrcu_get_state_expedited";
-    /// As `rtrcu_get_state_expedited()`, and request that grace period.
+    /// As `rtrcu_get_state_expedited()`, and request the cookie's grace period.
     fn rtrcu_start_poll_expedited() -> u64, "rtrcu_start_poll_expedited";
     /// Has the expedited grace period of `cookie` ended?
     fn rtrcu_poll_state_expedited(cookie: u64) -> bool, "rtrcu_poll_state_expedited";
@@ -85,15 +86,15 @@ c_functions! {
     fn rtrcu_call_try(head: *mut rcu_head, func: rcu_callback_t) -> i32, "rtrcu_call_try";
     /// As `rtrcu_call()`, and the grace period begins immediately.
     fn rtrcu_call_hurry(head: *mut rcu_head, func: rcu_callback_t), "rtrcu_call_hurry";
-    /// Wait until every callback that was queued before has returned.
+    /// Wait until every callback that was queued before the call has returned.
     fn rtrcu_barrier(), "rtrcu_barrier";
-    /// Run ready callbacks of the calling thread; 0 is the configured budget.
+    /// Run ready callbacks of the calling thread within a budget in nanoseconds; 0: the configured budget.
     fn rtrcu_process_callbacks(budget_ns: i64) -> c_ulong, "rtrcu_process_callbacks";
-    /// A descriptor that is readable while ready callbacks wait for the calling thread; or -errno.
+    /// Return a descriptor that is readable while ready callbacks wait for the calling thread, or -errno.
     fn rtrcu_ready_fd() -> i32, "rtrcu_ready_fd";
     /// Initialise a domain, whose memory must not move.
     fn rtrcu_srcu_init(domain: *mut srcu_struct, name: *const c_char) -> i32, "rtrcu_srcu_init";
-    /// End a domain; -EBUSY: it is in use and remains.
+    /// Destroy a domain; -EBUSY: the domain is in use and not destroyed.
     fn rtrcu_srcu_cleanup(domain: *mut srcu_struct) -> i32, "rtrcu_srcu_cleanup";
     /// Begin a section; the index returned ends it.
     fn rtrcu_srcu_read_lock(domain: *mut srcu_struct) -> i32, "rtrcu_srcu_read_lock";
@@ -103,7 +104,7 @@ c_functions! {
     fn rtrcu_srcu_synchronize(domain: *mut srcu_struct), "rtrcu_srcu_synchronize";
     /// Run `func(head)` after a grace period of the domain.
     fn rtrcu_srcu_call(domain: *mut srcu_struct, head: *mut rcu_head, func: rcu_callback_t), "rtrcu_srcu_call";
-    /// Wait until every callback of the domain that was queued before has returned.
+    /// Wait until every callback that was queued to the domain before the call has returned.
     fn rtrcu_srcu_barrier(domain: *mut srcu_struct), "rtrcu_srcu_barrier";
     /// Register the calling thread.
     fn rtrcu_register_thread(flags: u32) -> i32, "rtrcu_register_thread";
@@ -111,9 +112,9 @@ c_functions! {
     fn rtrcu_unregister_thread() -> i32, "rtrcu_unregister_thread";
     /// Set a function that a thread calls when it exits inside a section.
     fn rtrcu_set_exit_handler(handler: Option<unsafe extern "C" fn()>), "rtrcu_set_exit_handler";
-    /// The calling quiescent-state thread comes online.
+    /// Take the calling quiescent-state thread online.
     fn rtrcu_thread_online(), "rtrcu_thread_online";
-    /// The calling quiescent-state thread goes offline, before it sleeps.
+    /// Take the calling quiescent-state thread offline, before it sleeps.
     fn rtrcu_thread_offline(), "rtrcu_thread_offline";
     /// Set the time of the loop's next event, on CLOCK_MONOTONIC.
     fn rtrcu_set_deadline(deadline_ns: i64), "rtrcu_set_deadline";
@@ -127,17 +128,18 @@ c_functions! {
     fn rtrcu_task_blocking(task: *const rcu_task) -> bool, "rtrcu_task_blocking";
     /// Create a table.
     fn rtrcu_hash_create(table: *mut *mut rtrcu_hash, config: *const rtrcu_hash_config) -> i32, "rtrcu_hash_create";
-    /// End a table; its entries stay the caller's.
+    /// Destroy a table; its entries still belong to the caller.
     fn rtrcu_hash_destroy(table: *mut rtrcu_hash), "rtrcu_hash_destroy";
-    /// Insert unless an entry exists that `matches` accepts; -EEXIST: the existing entry is returned too.
+    /// Insert an entry, unless the table has an entry that `matches` accepts; then return -EEXIST and the existing
+    /// entry.
     fn rtrcu_hash_insert(table: *mut rtrcu_hash, hash: u64, node: *mut rtrcu_hash_node, matches: rtrcu_hash_match_t,
         key: *const c_void, existing: *mut *mut rtrcu_hash_node) -> i32, "rtrcu_hash_insert";
-    /// Replace an entry; -ENOENT: it is not in the table.
+    /// Replace an entry; -ENOENT: the entry is not in the table.
     fn rtrcu_hash_replace(table: *mut rtrcu_hash, old: *mut rtrcu_hash_node, fresh: *mut rtrcu_hash_node) -> i32,
         "rtrcu_hash_replace";
-    /// Remove an entry; -ENOENT: it is not in the table.
+    /// Remove an entry; -ENOENT: the entry is not in the table.
     fn rtrcu_hash_remove(table: *mut rtrcu_hash, node: *mut rtrcu_hash_node) -> i32, "rtrcu_hash_remove";
-    /// Visit the entries of the next buckets; false: they were the last.
+    /// Visit the entries of the next buckets; false: these were the last buckets.
     fn rtrcu_hash_walk(table: *mut rtrcu_hash, cursor: *mut u64, buckets: u32, visit: rtrcu_hash_visit_t,
         argument: *mut c_void) -> bool, "rtrcu_hash_walk";
     /// Copy the counters of a table.

@@ -144,7 +144,7 @@ model! {
         run_ready();
     }
     fn rtrcu_synchronize_expedited() {
-        // SAFETY: as the caller's.
+        // SAFETY: the caller keeps the contract of the C function.
         unsafe { rtrcu_synchronize() }
     }
     fn rtrcu_get_state() -> u64 { with(State::tick) }
@@ -167,7 +167,7 @@ model! {
         });
     }
     fn rtrcu_call_hurry(head: *mut rcu_head, func: rcu_callback_t) {
-        // SAFETY: as the caller's.
+        // SAFETY: the caller keeps the contract of the C function.
         unsafe { rtrcu_call(head, func) }
     }
     fn rtrcu_barrier() {
@@ -183,7 +183,7 @@ model! {
     fn rtrcu_set_deadline(_deadline_ns: i64) {}
     fn rtrcu_set_stall_handler(_handler: Option<unsafe extern "C" fn(line: *const c_char)>) {}
     fn rtrcu_task_init(task: *mut rcu_task, name: *const c_char) {
-        // SAFETY: the caller's memory.
+        // SAFETY: the caller passes memory of its own.
         unsafe { (*task).name = name }
     }
     fn rtrcu_task_list(task: *mut rcu_task) {

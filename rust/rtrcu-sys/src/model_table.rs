@@ -12,7 +12,7 @@ use crate::table::*;
 
 const EEXIST: i32 = 17;
 const ENOENT: i32 = 2;
-/// Entries a bucket above which a table grows: a little above its slots, so that there are chains.
+/// A table grows above this number of entries per bucket: a little more than a bucket's slots, so that chains occur.
 const BOUND: u64 = 8;
 
 #[repr(C)]
@@ -53,7 +53,7 @@ fn new_generation(buckets: u64) -> NonNull<rtrcu_hash_generation> {
 ///
 /// Of the functions below: the table exists, and its lock is held.
 unsafe fn model<'a>(table: *const rtrcu_hash) -> &'a Model {
-    // SAFETY: `rtrcu_hash_create()` made it, with the part that is shown at its beginning.
+    // SAFETY: `rtrcu_hash_create()` allocated the table, whose first part is the struct that look-ups read.
     unsafe { &*table.cast::<Model>() }
 }
 
@@ -76,20 +76,20 @@ unsafe fn search(bucket: &rtrcu_hash_line, mut visit: impl FnMut(NonNull<rtrcu_h
         }
         let mut from = &raw const line.link;
         loop {
-            // SAFETY: of a line, or of an entry of the table.
+            // SAFETY: the link is one of a line, or of an entry of the table.
             let link = unsafe { (*from).load(Relaxed) };
             let Some(node) = linked_node(link) else {
                 if link.is_null() {
                     return;
                 }
-                // SAFETY: an overflow line.
+                // SAFETY: the link leads to an overflow line.
                 line = unsafe { &*link.cast::<rtrcu_hash_line>() };
                 break;
             };
             if visit(node, Place::Link(from)) {
                 return;
             }
-            // SAFETY: an entry of the table.
+            // SAFETY: the link leads to an entry of the table.
             from = unsafe { &raw const (*node.as_ptr()).link };
         }
     }
@@ -97,7 +97,7 @@ unsafe fn search(bucket: &rtrcu_hash_line, mut visit: impl FnMut(NonNull<rtrcu_h
 
 unsafe fn put_in_line(line: &rtrcu_hash_line, node: NonNull<rtrcu_hash_node>) -> bool {
     let Some(slot) = line.slots.iter().position(|slot| slot.load(Relaxed).is_null()) else { return false };
-    // SAFETY: the caller's node.
+    // SAFETY: the node belongs to the caller.
     let tag = unsafe { (*node.as_ptr()).hash } >> 56;
     let others = line.head.load(Relaxed) & !(0xff << (8 * slot));
     line.head.store(others | tag << (8 * slot), Relaxed);
@@ -109,7 +109,8 @@ fn link_to(node: NonNull<rtrcu_hash_node>) -> *mut u8 {
     node.as_ptr().cast::<u8>().wrapping_byte_add(RTRCU_HASH_LINK_NODE)
 }
 
-/// As the library's mover: it writes no node's link, and what has no slot goes into an overflow line.
+/// Move a bucket, as the library's mover does: it writes no node's link, and puts entries without a slot into an
+/// overflow line.
 unsafe fn grow(model: &Model, state: &mut State) {
     // SAFETY: as in `bucket()`.
     unsafe {
@@ -155,7 +156,7 @@ unsafe fn exchange(place: &Place, found: NonNull<rtrcu_hash_node>, fresh: Option
 
 unsafe fn place_of(model: &Model, node: NonNull<rtrcu_hash_node>) -> Option<Place> {
     let mut place = None;
-    // SAFETY: the caller's node.
+    // SAFETY: the node belongs to the caller.
     unsafe {
         search(bucket(model, (*node.as_ptr()).hash), |other, at| {
             if other == node {
@@ -176,7 +177,7 @@ macro_rules! model {
             ///
             /// As there.
             pub unsafe fn $name($($argument: $type),*) $(-> $result)? {
-                // SAFETY: the caller's table, nodes and section.
+                // SAFETY: the caller keeps the contract of the C function for the table, the nodes and the section.
                 unsafe { $body }
             }
         )*

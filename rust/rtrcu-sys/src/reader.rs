@@ -15,15 +15,16 @@ use crate::types::*;
 #[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 const FULL: i32 = (FLAG_FAST << 24 | NESTING_LIMIT) as i32;
 
-/// The slow path: the thread's flag is set, this is its first section, or it has leaked too many.
+/// The slow path of a lock: the thread's flag is set, this is its first section, or the thread has leaked too many
+/// guards.
 #[cold]
 #[inline(never)]
 fn lock_slow() {
     // SAFETY: anywhere.
     let word = unsafe { word() };
     if word & NESTING_MASK >= NESTING_LIMIT {
-        // SAFETY: anywhere. Nothing here may panic: the caller would unwind with the section counted but without a
-        // guard, and safe code could overflow the count.
+        // SAFETY: the call is allowed anywhere. No code here may panic: the caller would unwind with the section
+        // counted but without a guard, and safe code could overflow the count.
         unsafe { crate::rtrcu_too_many_sections(NESTING_LIMIT) }
     }
     if word >> 24 != FLAG_FAST {
@@ -62,7 +63,7 @@ pub fn read_lock() {
 pub unsafe fn read_unlock() {
     #[cfg(rtrcu_tsan)]
     tsan::release();
-    // SAFETY: as above; the caller has a section.
+    // SAFETY: the word is the calling thread's own, and the caller has a section.
     if unsafe { leave() } {
         unlock_slow();
     }
@@ -88,7 +89,8 @@ pub unsafe fn quiescent_state() {
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// ThreadSanitizer sees neither `asm!` nor membarrier: this tells it what the end of a section orders.
+/// ThreadSanitizer sees neither `asm!` nor membarrier: this call tells ThreadSanitizer which accesses the end of a
+/// section orders.
 #[cfg(rtrcu_tsan)]
 mod tsan {
     unsafe extern "C" {
@@ -96,7 +98,7 @@ mod tsan {
     }
 
     pub(super) fn release() {
-        // SAFETY: the address is only a name, the one that the library's grace periods acquire.
+        // SAFETY: the address is used only as a name; the library's grace periods acquire the same name.
         unsafe { __tsan_release(crate::rtrcu_read_unlock_slow as *const std::ffi::c_void) }
     }
 }
@@ -106,7 +108,7 @@ mod tsan {
 #[inline(always)]
 fn offset() -> usize {
     let offset: usize;
-    // SAFETY: reads a constant that the linker has put in.
+    // SAFETY: reads a constant that the linker has inserted.
     unsafe {
         asm!(
             concat!("mov {offset}, qword ptr [rip + ", private!("rtrcu_self"), "@GOTTPOFF]"),
@@ -252,8 +254,8 @@ mod two_words {
     #[inline(always)]
     fn this_thread() -> &'static Thread {
         let (offset, address): (usize, usize);
-        // SAFETY: reads a constant that the linker has put in, and the thread pointer. The struct lives as long as the
-        // thread, and the reference is used before the caller returns.
+        // SAFETY: reads a constant that the linker has inserted, and the thread pointer. The struct lives as long as
+        // the thread, and the reference is used before the caller returns.
         unsafe {
             asm!(
                 concat!("adrp {offset}, :gottprel:", private!("rtrcu_self")),
@@ -294,7 +296,7 @@ mod two_words {
     #[inline(always)]
     pub(super) unsafe fn leave() -> bool {
         let this = this_thread();
-        // A release: the section's reads happen before a grace period can see us outside.
+        // A release: the section's reads happen before a grace period can see this thread outside.
         this.word.store(this.word.load(Relaxed).wrapping_sub(1), Release);
         compiler_fence(SeqCst);
         this.flag.load(Relaxed) != FLAG_FAST

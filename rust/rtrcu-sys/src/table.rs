@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU64};
 
 /// The number of entries of a line.
 pub const RTRCU_HASH_SLOTS: usize = 6;
-/// The bit of a link that leads to a node, not to another line.
+/// The bit that is set in a link to a node, and clear in a link to another line.
 pub const RTRCU_HASH_LINK_NODE: usize = 1;
-/// The bit of a head whose bucket has moved to the next generation.
+/// The bit that is set in the head of a bucket that has moved to the next generation.
 pub const RTRCU_HASH_MOVED: u64 = 1 << 63;
 
 /// The library's part of an entry, inside the program's object.
@@ -44,9 +44,9 @@ impl Default for rtrcu_hash_node {
 pub struct rtrcu_hash_line {
     /// A byte of tag for each slot, and [`RTRCU_HASH_MOVED`].
     pub head: AtomicU64,
-    /// The entries; null: free.
+    /// The entries; null: the slot is free.
     pub slots: [AtomicPtr<rtrcu_hash_node>; RTRCU_HASH_SLOTS],
-    /// Null, another line, or a node by its address plus [`RTRCU_HASH_LINK_NODE`].
+    /// The link: null, the address of another line, or the address of a node plus [`RTRCU_HASH_LINK_NODE`].
     pub link: AtomicPtr<u8>,
 }
 
@@ -56,9 +56,9 @@ pub struct rtrcu_hash_line {
 pub struct rtrcu_hash_generation {
     /// The buckets.
     pub lines: *mut rtrcu_hash_line,
-    /// Their number, less one.
+    /// The number of buckets, less one.
     pub mask: u64,
-    /// The generation of buckets that have moved.
+    /// The next generation, to which buckets of this one move.
     pub next: AtomicPtr<rtrcu_hash_generation>,
 }
 
@@ -76,9 +76,9 @@ pub struct rtrcu_hash {
 pub struct rtrcu_hash_config {
     /// The smallest number of buckets, rounded up to a power of two; at most 2^32.
     pub buckets: u64,
-    /// The most entries; 0: no limit.
+    /// The largest number of entries; 0: no limit.
     pub limit: u64,
-    /// The most entries of one bucket; 0: no limit.
+    /// The largest number of entries in one bucket; 0: no limit.
     pub longest: u64,
     /// The seed of the C library's hash of bytes; 0: random.
     pub seed: u64,
@@ -92,9 +92,9 @@ pub struct rtrcu_hash_config {
 pub struct rtrcu_hash_counters {
     /// The number of entries.
     pub entries: u64,
-    /// Of the current generation.
+    /// The number of buckets of the current generation.
     pub buckets: u64,
-    /// Most entries that an insert has seen in one bucket.
+    /// The largest number of entries that an insert has seen in one bucket.
     pub longest_chain: u64,
     /// Completed.
     pub resizes: u64,
@@ -113,7 +113,7 @@ pub type rtrcu_hash_match_t = unsafe extern "C" fn(node: *const rtrcu_hash_node,
 /// Called for each entry of a walk; it must not unwind.
 pub type rtrcu_hash_visit_t = unsafe extern "C" fn(node: *mut rtrcu_hash_node, argument: *mut c_void);
 
-/// A bijection of hashes, so that tag and bucket depend on each bit.
+/// Mix a hash, so that its tag and bucket depend on each of its bits. A bijection: different hashes stay different.
 #[inline(always)]
 pub const fn rtrcu_hash_mix(hash: u64) -> u64 {
     let mixed = (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -197,7 +197,8 @@ pub unsafe fn rtrcu_hash_lookup(
             if unsafe { node.as_ref() }.hash == mixed && matches(node) {
                 return Some(node);
             }
-            // SAFETY: as above; a node that was removed meanwhile keeps its link.
+            // SAFETY: an entry is freed a grace period after it was removed; a node that was removed meanwhile keeps
+            // its link.
             link = unsafe { node.as_ref() }.link.load(Acquire);
         }
         if link.is_null() {

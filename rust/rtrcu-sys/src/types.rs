@@ -9,8 +9,8 @@ use std::ffi::{c_char, c_void};
 pub const NESTING_MASK: u32 = 0x000f_ffff;
 /// The bit of [`word`](crate::word) that is set while a quiescent-state thread is online.
 pub const QSBR_ONLINE: u32 = 0x0010_0000;
-/// The most sections of one thread that may be open at a time; one more ends the program. Half of the word's range: the
-/// library takes a larger number for an unlock without a lock.
+/// The largest number of sections that one thread may have open at a time; one more ends the program. This number is
+/// half of the word's range: the library takes a larger number for an unlock without a lock.
 pub const NESTING_LIMIT: u32 = 1 << 19;
 /// The flag byte of [`word`](crate::word) of a thread that may take the fast path.
 pub const FLAG_FAST: u32 = 0x80;
@@ -70,25 +70,25 @@ pub type rcu_callback_t = unsafe extern "C" fn(head: *mut rcu_head);
 #[repr(C)]
 #[derive(Debug)]
 pub struct rcu_task {
-    /// Its neighbours in a list.
+    /// The task's neighbours in a list.
     pub link: [*mut c_void; 2],
-    /// The owner of its list, if a thread's.
+    /// The owner of the task's list, if the list is a thread's.
     pub record: *mut c_void,
-    /// The owner of its list, if a leaf's.
+    /// The owner of the task's list, if the list is a leaf's.
     pub leaf: *mut c_void,
     /// Order within the leaf's list.
     pub position: i64,
-    /// Its name in reports; kept by reference.
+    /// The task's name in reports; kept by reference.
     pub name: *const c_char,
-    /// The task mounted before it on the same thread.
+    /// The task that was mounted before this one on the same thread.
     pub below: *mut rcu_task,
-    /// The list that it is on: none, a thread's, or a leaf's.
+    /// The kind of list that the task is on: none, a thread's, or a leaf's.
     pub where_: u32,
-    /// Sections that it held when it was last parked.
+    /// The number of sections that the task held when it was last parked.
     pub nesting: u32,
-    /// The nesting of the thread when it was mounted.
+    /// The nesting of the thread when the task was mounted.
     pub base: u32,
-    /// The number of the thread on which it is mounted.
+    /// The number of the thread on which the task is mounted.
     pub mounted: u32,
     /// If mounted without a section: the base of `below`.
     pub outer_base: u32,
@@ -168,16 +168,16 @@ macro_rules! stats {
             pub latency_us_log2: [u64; RTRCU_LATENCY_BUCKETS],
             /// Pointers passed to `rcu_free()` without memory to queue them, when the caller could not wait.
             pub frees_leaked: u64,
-            /// Times that scans began to skip a thread, after `idle_scans` scans outside.
+            /// Times that scans began to skip a thread, after `idle_scans` scans had found it outside.
             pub threads_slept: u64,
             /// Times that an idle thread was scanned again.
             pub threads_woken: u64,
             /// Of `gp_completed`, how many found no reader and completed immediately.
             pub gp_at_once: u64,
-            /// Of the others, how many needed no heavy fence.
+            /// Of the other grace periods, how many needed no heavy fence.
             pub gp_unfenced: u64,
-            /// Now: when the oldest of the backlog was queued, nanoseconds of `CLOCK_MONOTONIC`; 0: the backlog is
-            /// empty.
+            /// Time at which the oldest callback of the present backlog was queued, nanoseconds of `CLOCK_MONOTONIC`;
+            /// 0: the backlog is empty.
             pub callback_oldest_ns: u64,
             /// Longest callback: the mean of up to eight that ran in a row.
             pub callback_ns_max: u64,
@@ -219,9 +219,9 @@ macro_rules! stats {
 stats! {
     /// Grace periods ended.
     gp_completed,
-    /// Of these, how many had to wait for a reader.
+    /// Of these grace periods, how many had to wait for a reader.
     gp_busy,
-    /// Of these, how many slept.
+    /// Of the grace periods that waited for a reader, how many slept.
     gp_slept,
     /// Grace periods advanced by a caller that waited.
     gp_by_caller,
@@ -245,11 +245,11 @@ stats! {
     callbacks_queued,
     /// Callbacks that have run.
     callbacks_invoked,
-    /// Of these, in a call of the queue's owner.
+    /// Of these callbacks, how many ran in a call of the queue's owner.
     callbacks_by_owner,
-    /// Now: queued and not yet returned.
+    /// Callbacks that are queued now and have not returned.
     callbacks_backlog,
-    /// Callbacks running in threads that a fork did not copy.
+    /// In the child of a fork: callbacks that were running in threads that the fork did not copy.
     callbacks_lost_at_fork,
     /// Enqueues that succeeded and left a backlog above `qmax`.
     over_qmax,
@@ -271,7 +271,7 @@ stats! {
     rt_refused,
     /// Callbacks that `call_rcu_rt()` ran immediately.
     callbacks_direct,
-    /// Calls of `call_rcu_rt()` that had to queue.
+    /// Calls of `call_rcu_rt()` that had to queue their callback.
     direct_refused,
     /// Owner's batches that ended at `bhlimit` or `maxbatch`.
     limit_stops,

@@ -56,7 +56,7 @@ fn structs_have_the_layout_of_c() {
 }
 
 #[test]
-fn sections_nest_and_are_seen() {
+fn nested_sections_are_counted_and_delay_a_grace_period() {
     // SAFETY: each unlock follows a lock; the other calls are allowed anywhere.
     unsafe {
         assert_eq!(word() & NESTING_MASK, 0);

@@ -12,14 +12,15 @@ use rtrcu::{Config, Rcu, Turn};
 const PERIOD: Duration = Duration::from_millis(1);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Who retires drops, within a budget; the daemons of the default policy would do it for the loop.
+    // The thread that retires a value also drops it, within a budget; with the default policy daemons would drop the
+    // values.
     Config::new().set("policy", "inline")?.set("budget_ns", 200_000)?.apply()?;
     let gains = Rcu::new(vec![1.0f32; 256]);
     let delay_line = Rcu::new(vec![0.0f32; 4096]);
     let done = AtomicBool::new(false);
 
     std::thread::scope(|scope| {
-        // The user turns knobs: an ordinary thread, whose values are dropped by the library.
+        // An ordinary thread, which changes settings as a user would; the library drops its old values.
         scope.spawn(|| {
             let mut number = 0;
             while !done.load(Ordering::Relaxed) {
@@ -39,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             samples.iter_mut().for_each(|sample| *sample = *sample * 0.5 + gain);
             delay_line.replace(samples); // no system call, no wake-up
 
-            dropped += turn.until(next); // drops begin only while there is time
+            dropped += turn.until(next); // a drop begins only if it would end in time
             latest = latest.max(Instant::now().saturating_duration_since(next));
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
             next += PERIOD;

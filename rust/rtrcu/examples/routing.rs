@@ -48,7 +48,7 @@ fn table(generation: u64) -> Table {
     Table { generation, ports, dropped: AtomicBool::new(false) }
 }
 
-/// One line in, one line out: the name's port, and the generation of the table that said so.
+/// One line in, one line out: the name's port, and the generation of the table that has it.
 async fn serve(stream: TcpStream, routes: Routes) -> std::io::Result<()> {
     let (input, mut output) = stream.into_split();
     let mut lines = BufReader::new(input).lines();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rtrcu::{Rcu, read};
 
-/// A list that is walked all the time and changes now and then: the whole list is replaced.
+/// A list that is walked often and changes rarely: each change replaces the whole list.
 fn listeners() {
     let listeners: Rcu<Vec<Arc<dyn Fn(&str) + Send + Sync>>> = Rcu::new(Vec::new());
     let add = |listener: Arc<dyn Fn(&str) + Send + Sync>| {
@@ -17,30 +17,31 @@ fn listeners() {
     add(Arc::new(|event| println!("first: {event}")));
     add(Arc::new(|event| println!("second: {event}")));
     for listener in listeners.get().iter() {
-        listener("started"); // a listener may add others: this list stays as it is
+        listener("started"); // a listener may add listeners: the list that is walked does not change
     }
 }
 
-/// A table whose entries change often and whose keys seldom: each entry is a cell of its own, and shared by the tables.
+/// A table whose entries change often and whose keys change rarely: each entry is a separate cell, which the old and
+/// the new table share.
 fn counters_by_name() {
     type Entry = Arc<Rcu<String>>;
     let table: Rcu<HashMap<&str, Entry>> = Rcu::new(HashMap::new());
     for name in ["eth0", "eth1"] {
         table.update(|old| {
-            let mut new = old.clone(); // clones shares, not entries
+            let mut new = old.clone(); // clones the pointers to the cells, not the entries
             new.entry(name).or_insert_with(|| Arc::new(Rcu::new("down".into())));
             new
         });
     }
     let guard = read();
     if let Some(entry) = table.load(&guard).get("eth1") {
-        entry.replace("up".into()); // the table is not touched
+        entry.replace("up".into()); // the table is unchanged
     }
     let table = table.load(&guard);
     println!("eth0 is {}, eth1 is {}", table["eth0"].load(&guard), table["eth1"].load(&guard));
 }
 
-/// A value that a reader keeps longer than a section: a share.
+/// A value that a reader keeps longer than a section: the reader clones an `Arc`.
 fn kept() {
     let config = Rcu::new(Arc::new(String::from("v1")));
     let kept = config.load_full();
@@ -52,5 +53,5 @@ fn main() {
     listeners();
     counters_by_name();
     kept();
-    rtrcu::barrier(); // drop what was replaced, before the program ends
+    rtrcu::barrier(); // wait until replaced values are dropped, before the program ends
 }

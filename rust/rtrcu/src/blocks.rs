@@ -68,7 +68,7 @@ thread_local! {
 
 /// Free batches of one size, which belong to no thread.
 struct Depot {
-    /// Set while a thread uses `batches`. No thread waits for it.
+    /// Set while a thread uses `batches`. No thread waits until this is clear.
     is_busy: AtomicBool,
     batches: UnsafeCell<*mut Free>,
 }
@@ -142,13 +142,13 @@ impl Kept {
         if self.count.get() == BATCH {
             self.make_room(index);
         }
-        // SAFETY: it is large enough, and the caller's.
+        // SAFETY: the block is large enough, and belongs to the caller.
         unsafe { block.write(Free { next: self.first.get(), next_batch: null_mut() }) };
         self.first.set(block);
         self.count.set(self.count.get() + 1);
     }
 
-    /// Refill the empty list with the spare batch or one of the depot. False: there is none.
+    /// Refill the empty list with the spare batch or a batch of the depot. False: there is neither.
     #[cold]
     #[inline(never)]
     fn refill(&self, index: usize) -> bool {
@@ -185,7 +185,7 @@ fn free_all(mut block: *mut Free, index: usize) {
     while !block.is_null() {
         // SAFETY: the list is the caller's, and its blocks came from the allocator with this layout.
         let next = unsafe { (*block).next };
-        // SAFETY: as above; it is not used after this.
+        // SAFETY: as above; the block is not used after this.
         unsafe { dealloc(block.cast(), block_layout(index)) };
         block = next;
     }
@@ -246,7 +246,7 @@ mod tests {
     use std::sync::{Mutex, PoisonError};
     use std::thread;
 
-    /// Each test has sizes that nothing else in these tests uses.
+    /// Each test uses block sizes that no other test uses.
     fn layout(bytes: usize) -> Layout {
         Layout::from_size_align(bytes, 8).unwrap()
     }
@@ -264,7 +264,7 @@ mod tests {
 
     fn give_all(blocks: Vec<Sent>, layout: Layout) {
         for block in blocks {
-            // SAFETY: taken for this layout, and given once.
+            // SAFETY: the block was taken for this layout, and is returned once.
             unsafe { give(block.0, layout) }
         }
     }
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_depot_is_not_waited_for() {
+    fn no_thread_waits_for_a_busy_depot() {
         let _alone = DEPOT_TESTS.lock().unwrap_or_else(PoisonError::into_inner);
         let layout = layout(210);
         let depot = &DEPOTS[size_index(layout).unwrap()];
@@ -367,7 +367,7 @@ mod tests {
                         }
                         let others = std::mem::replace(&mut *pool.lock().unwrap(), mine);
                         for block in &others {
-                            // SAFETY: written by the thread that took it.
+                            // SAFETY: the thread that took the block has written it.
                             assert_eq!(unsafe { block.0.cast::<[u64; 4]>().read() }, [mark(block); 4]);
                         }
                         give_all(others, layout);

@@ -41,7 +41,7 @@ pub struct Rcu<T> {
     cell: RcuOption<T>,
 }
 
-/// As [`Rcu`], but it may hold nothing.
+/// As [`Rcu`], but the cell may be empty.
 ///
 /// ```
 /// use rtrcu::{read, RcuOption};
@@ -112,7 +112,7 @@ impl<T> RcuOption<T> {
     /// Remove the cell's node, which no reader can hold.
     fn take_alone(&mut self) -> Option<Owned<T>> {
         let node = NonNull::new(std::mem::replace(self.pointer.get_mut(), null_mut()))?;
-        // SAFETY: it came from `Node::leak`, is no longer in the cell, and references to it borrowed the cell.
+        // SAFETY: the node came from `Node::leak`, is no longer in the cell, and references to it borrowed the cell.
         Some(unsafe { Owned::from_raw(node) })
     }
 }
@@ -180,7 +180,7 @@ impl<T: Send + 'static> RcuOption<T> {
     }
 
     /// Replace the value by the one that `change` returns for it. If another thread replaces it meanwhile, `change` is
-    /// called again with the new value. It runs inside a section, so it must not wait for grace periods.
+    /// called again with the new value. `change` runs inside a section, so it must not wait for grace periods.
     ///
     /// # Panics
     ///
@@ -189,8 +189,8 @@ impl<T: Send + 'static> RcuOption<T> {
         self.try_update(|old| Some(change(old)));
     }
 
-    /// As [`update`](Self::update), but if `change` returns `None`, the cell stays as it is. `Some(None)` empties it.
-    /// Returns true if the cell was changed.
+    /// As [`update`](Self::update), but if `change` returns `None`, the cell stays as it is. `Some(None)` empties the
+    /// cell. Returns true if the cell was changed.
     ///
     /// # Panics
     ///
@@ -221,7 +221,7 @@ impl<T: Send + 'static> RcuOption<T> {
                 }
                 Ok(())
             }
-            // SAFETY: it came from `Node::leak`, and no reader has seen it.
+            // SAFETY: the node came from `Node::leak`, and no reader has seen it.
             Err(_) => Err(NonNull::new(new).map(|new| unsafe { Owned::from_raw(new) })),
         }
     }
@@ -240,7 +240,7 @@ thread_local! {
 }
 
 impl Updating {
-    /// Run `update` of `cell`. Panics inside an update of the same cell: the outer one would find its value replaced
+    /// Run `update` of `cell`. Panics inside an update of the same cell: the outer update would find its value replaced
     /// each time.
     pub(crate) fn run<R>(cell: *const (), update: impl FnOnce() -> R) -> R {
         struct Ends(*const Updating);
@@ -366,7 +366,7 @@ impl<T: Send + 'static> Rcu<T> {
     }
 
     /// Replace the value by the one that `change` returns for it. If another thread replaces it meanwhile, `change` is
-    /// called again with the new value. It runs inside a section, so it must not wait for grace periods.
+    /// called again with the new value. `change` runs inside a section, so it must not wait for grace periods.
     ///
     /// ```
     /// let hits = rtrcu::Rcu::new(0);
@@ -388,7 +388,8 @@ impl<T: Send + 'static> Rcu<T> {
         self.cell.update(|old| old.map(&mut change));
     }
 
-    /// As [`update`](Self::update), but if `change` returns `None`, the value stays. Returns true if it was replaced.
+    /// As [`update`](Self::update), but if `change` returns `None`, the value stays. Returns true if the value was
+    /// replaced.
     ///
     /// ```
     /// let highest = rtrcu::Rcu::new(7);

@@ -78,7 +78,7 @@ impl Drop for Domain {
         // SAFETY: guards and cells borrow the domain, so no other call uses it.
         let error = unsafe { rtrcu_sys::rtrcu_srcu_cleanup(self.state.get()) };
         if error != 0 {
-            // The library keeps using it: its memory is leaked.
+            // The library may still use the domain, so the domain's memory is leaked.
             std::mem::forget(std::mem::replace(&mut self.state, Box::new(UnsafeCell::new(srcu_struct::new()))));
         }
     }
@@ -139,9 +139,9 @@ impl<'d, T: Send + 'static> RcuIn<'d, T> {
     #[inline]
     pub fn load<'g>(&'g self, guard: &'g DomainGuard<'_>) -> &'g T {
         assert!(std::ptr::eq(self.domain, guard.domain), "a guard of another domain does not protect this cell");
-        // SAFETY: a fully published node: the acquire pairs with the publisher's release. Once replaced, it is dropped
-        // after a grace period of the domain, which does not end while `guard` is borrowed. While the cell is borrowed,
-        // it is not dropped.
+        // SAFETY: a fully published node: the acquire pairs with the publisher's release. Once replaced, the value is
+        // dropped after a grace period of the domain, which does not end while `guard` is borrowed. While the cell is
+        // borrowed, it is not dropped.
         unsafe { &(*self.pointer.load(Acquire)).value }
     }
 

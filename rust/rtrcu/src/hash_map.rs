@@ -90,7 +90,7 @@ impl<K, V, S> HashMap<K, V, S> {
     /// As [`new`](HashMap::new).
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         Self::try_with_capacity_and_hasher(capacity, hasher)
-            .unwrap_or_else(|error| panic!("rtrcu: a HashMap cannot be made: {error}"))
+            .unwrap_or_else(|error| panic!("rtrcu: a HashMap cannot be created: {error}"))
     }
 
     /// As [`with_capacity_and_hasher`](Self::with_capacity_and_hasher).
@@ -288,7 +288,7 @@ where
     ///
     /// # Errors
     ///
-    /// Both arguments, if it has.
+    /// Both arguments, if the key has a value.
     ///
     /// ```
     /// let owners = rtrcu::HashMap::new();
@@ -323,8 +323,8 @@ where
         }
     }
 
-    /// Remove `key`; its entry is dropped after a grace period. Returns true if the key had a value: for one of several
-    /// threads that remove it at the same time.
+    /// Remove `key`; its entry is dropped after a grace period. Returns true if the key had a value. If several threads
+    /// remove the key at the same time, one of them receives true.
     pub fn remove<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -359,8 +359,8 @@ where
     }
 
     /// Replace the value of `key` by the one that `change` makes of it. If another thread was faster, `change` is
-    /// called again with the newer value. It runs inside a section, so it must not wait for grace periods. Returns true
-    /// if the key has a value.
+    /// called again with the newer value. `change` runs inside a section, so it must not wait for grace periods.
+    /// Returns true if the key has a value.
     ///
     /// ```
     /// let hits = rtrcu::HashMap::new();
@@ -386,7 +386,8 @@ where
         self.try_update(key, |value| Some(change(value)))
     }
 
-    /// As [`update`](Self::update), but if `change` returns `None`, the value stays. Returns true if it was replaced.
+    /// As [`update`](Self::update), but if `change` returns `None`, the value stays. Returns true if the value was
+    /// replaced.
     ///
     /// # Panics
     ///
@@ -420,7 +421,7 @@ where
         });
     }
 
-    /// Remove the entries that are present throughout.
+    /// Remove the entries that are present during the whole call.
     pub fn clear(&self) {
         self.retain(|_, _| false);
     }
@@ -480,7 +481,7 @@ impl<K, V> fmt::Debug for Iter<'_, K, V> {
     }
 }
 
-/// The position of a walk through a map: see [`HashMap::step`]. Use a cursor of its own for each map.
+/// The position of a walk through a map: see [`HashMap::step`]. Use a separate cursor for each map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor(u64);
 
@@ -505,8 +506,8 @@ pub struct HashMapStats {
     pub resizes: u64,
     /// Longest time for which the library's thread has locked a part of the map, in nanoseconds.
     pub longest_move_ns: u64,
-    /// Attempts to resize that found no memory. Without it the map is slower.
+    /// Attempts to resize that found no memory. Without a resize the map is slower.
     pub no_memory: u64,
-    /// Resizes requested while the library's thread could not be started. Without it the map is slower.
+    /// Resizes requested while the library's thread could not be started. Without a resize the map is slower.
     pub no_resizer: u64,
 }

@@ -95,12 +95,12 @@ pub(crate) struct Fresh<K, V>(Owned<Entry<K, V>>);
 impl<K, V> Fresh<K, V> {
     pub(crate) fn new(key: K, value: V) -> Self {
         let place = Node::leak(Entry { links: UnsafeCell::new(rtrcu_hash_node::new()), key, value });
-        // SAFETY: it is new.
+        // SAFETY: the entry is new.
         Self(unsafe { Owned::from_raw(place) })
     }
 
     pub(crate) fn key(&self) -> &K {
-        // SAFETY: the entry is ours.
+        // SAFETY: only this code has the entry.
         unsafe { &(*self.0.as_raw().as_ptr()).value.key }
     }
 
@@ -109,13 +109,14 @@ impl<K, V> Fresh<K, V> {
         (entry.key, entry.value)
     }
 
-    /// The entry belongs to a table now.
+    /// Pass the entry to a table, to which it belongs from now on.
     fn release(self) -> Place<K, V> {
         std::mem::ManuallyDrop::new(self.0).as_raw()
     }
 }
 
-/// The new entry in the table; or the entry that is not in it, and the one that has its key.
+/// The result of an insert: the new entry in the table; or the entry that was not inserted, and the entry in the table
+/// that has its key.
 pub(crate) type Inserted<'g, K, V> = Result<Found<'g, K, V>, (Fresh<K, V>, Found<'g, K, V>)>;
 
 /// A table of the library that owns entries of these types.
@@ -127,7 +128,7 @@ pub(crate) struct Table<K, V> {
 
 // SAFETY: the sole owner of the table owns its entries. The library's functions may be called by any thread.
 unsafe impl<K: Send, V: Send> Send for Table<K, V> {}
-// SAFETY: shared, it gives `&K` and `&V` to several threads (`Sync`), and takes entries out that are dropped elsewhere
+// SAFETY: a shared table gives `&K` and `&V` to several threads (`Sync`), and removes entries that other threads drop
 // (`Send`).
 unsafe impl<K: Send + Sync, V: Send + Sync> Sync for Table<K, V> {}
 
@@ -178,7 +179,7 @@ impl<K, V> Table<K, V> {
 /// A walk through a table, inside of the section that `'g` borrows.
 pub(crate) struct Walk<'g, K, V> {
     table: &'g Table<K, V>,
-    /// 0 at first, and at the end.
+    /// The position of the walk; 0 at first, and at the end.
     pub(crate) cursor: u64,
     inside: PhantomData<&'g ()>,
 }
@@ -189,10 +190,11 @@ impl<'g, K, V> Walk<'g, K, V> {
         Self { table, cursor, inside: PhantomData }
     }
 
-    /// Add the entries of the next buckets to `found`; false: they were the last.
+    /// Add the entries of the next buckets to `found`; false: these were the last buckets.
     pub(crate) fn next(&mut self, buckets: u32, found: &mut Vec<Found<'g, K, V>>) -> bool {
         unsafe extern "C" fn add<K, V>(links: *mut rtrcu_hash_node, found: *mut c_void) {
-            // SAFETY: the vector below, whose lifetime parameter is not used here; an entry of this table.
+            // SAFETY: the argument is the vector below, whose lifetime parameter is not used here; the node is an entry
+            // of this table.
             unsafe { (*found.cast::<Vec<Found<'_, K, V>>>()).push(Found::new(place_of(NonNull::new_unchecked(links)))) }
         }
 
@@ -205,7 +207,7 @@ impl<'g, K, V> Walk<'g, K, V> {
 
 /// Updates. They begin a section of the calling thread, which C requires, whichever section protects their results.
 impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
-    /// Insert `fresh`, unless an entry has its key: then return both.
+    /// Insert `fresh`. If an entry has its key already, insert nothing, and return both entries.
     pub(crate) fn insert<'g>(&'g self, inside: &'g impl Protection, hash: u64, fresh: Fresh<K, V>) -> Inserted<'g, K, V>
     where
         K: Eq,
@@ -236,8 +238,8 @@ impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
         Ok(unsafe { Found::new(fresh.release()) })
     }
 
-    /// Insert `fresh`, unless an entry of this hash is not among `others`, which are sorted. No new entry has an
-    /// address of `others`, since the section in which they were found is open.
+    /// Insert `fresh`, unless the table has an entry of this hash that is not among `others`, which are sorted. No new
+    /// entry has an address of `others`, since the section in which they were found is open.
     fn insert_beside(
         &self,
         hash: u64,
@@ -245,7 +247,7 @@ impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
         others: &Vec<*const rtrcu_hash_node>,
     ) -> Result<(), Place<K, V>> {
         unsafe extern "C" fn is_new(links: *const rtrcu_hash_node, others: *const c_void) -> bool {
-            // SAFETY: the vector below.
+            // SAFETY: the argument is the vector below.
             unsafe { &*others.cast::<Vec<*const rtrcu_hash_node>>() }.binary_search(&links).is_err()
         }
 
@@ -265,7 +267,7 @@ impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
         }
     }
 
-    /// Replace `old` by `fresh`, whose key has the same hash, and retire it; not if `old` has left the table.
+    /// Replace `old` by `fresh`, whose key has the same hash, and retire `old`; do nothing if `old` has left the table.
     pub(crate) fn replace(&self, old: Found<'_, K, V>, fresh: Fresh<K, V>) -> Result<(), Fresh<K, V>> {
         let _section = read();
         let (old_links, links) = (links_of(old.place), links_of(fresh.0.as_raw()));
@@ -274,7 +276,7 @@ impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
             return Err(fresh);
         }
         fresh.release();
-        // SAFETY: only this call took it out of the table.
+        // SAFETY: only this call removed the entry from the table.
         unsafe { retire(old.place) }
         Ok(())
     }
@@ -286,7 +288,7 @@ impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
         if unsafe { rtrcu_sys::rtrcu_hash_remove(self.table.as_ptr(), links_of(old.place)) } != 0 {
             return false;
         }
-        // SAFETY: only this call took it out of the table.
+        // SAFETY: only this call removed the entry from the table.
         unsafe { retire(old.place) }
         true
     }
@@ -295,15 +297,16 @@ impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
 impl<K, V> Drop for Table<K, V> {
     fn drop(&mut self) {
         unsafe extern "C" fn take<K, V>(links: *mut rtrcu_hash_node, list: *mut c_void) {
-            // SAFETY: the list below; an entry of this table, which only the library's own thread uses beside us. That
-            // thread does not read the head, by which the list links its elements.
+            // SAFETY: the argument is the list below; the node is an entry of this table, which only this thread and
+            // the library's own thread use. The library's thread does not read the head, by which the list links its
+            // elements.
             unsafe { (*list.cast::<OwnedList<Entry<K, V>>>()).push(place_of(NonNull::new_unchecked(links))) }
         }
 
         let mut entries = OwnedList::<Entry<K, V>>::new();
         let (list, mut cursor) = ((&raw mut entries).cast(), 0);
-        // SAFETY: the table is ours, so no other thread changes it, and the walk visits each entry once. References to
-        // entries borrowed it, so they have ended. The function takes this list, and does not unwind.
+        // SAFETY: this code owns the table, so no other thread changes it, and the walk visits each entry once.
+        // References to entries borrowed it, so they have ended. The function takes this list, and does not unwind.
         unsafe { while rtrcu_sys::rtrcu_hash_walk(self.table.as_ptr(), &mut cursor, 64, take::<K, V>, list) {} }
         // SAFETY: not used afterwards. From here on the library uses no entry, so the list may drop them.
         unsafe { rtrcu_sys::rtrcu_hash_destroy(self.table.as_ptr()) }

@@ -99,7 +99,7 @@ pub use wait::{
 #[doc = include_str!("../coming_from.md")]
 pub mod coming_from {}
 
-/// Its example is compiled as a test.
+/// Compiles the example of README.md as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 mod readme {}

@@ -18,8 +18,8 @@ use crate::guard::Protection;
 /// change or none of it.
 ///
 /// Choose this map for up to some thousands of entries that change rarely or several at a time. Choose
-/// [`HashMap`](crate::HashMap) for larger maps, and for maps that change often: it changes single entries, and its
-/// readers may see one of two changes without the other.
+/// [`HashMap`](crate::HashMap) for larger maps, and for maps that change often: a `HashMap` changes single entries, and
+/// its readers may see one of two changes without the other.
 ///
 /// ```
 /// use rtrcu::{read, RcuMap};
@@ -101,7 +101,7 @@ where
             }
         }
 
-        let inside = self.changing.load(Relaxed) == this_thread(); // only this thread stores that number
+        let inside = self.changing.load(Relaxed) == this_thread(); // only this thread stores its own number
         assert!(!inside, "rtrcu: a change of an RcuMap inside another of the same map would wait for itself");
         let _one = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let _changing = Changing(&self.changing);

@@ -30,7 +30,7 @@ pub struct Retired<T: Send + 'static> {
 
 // SAFETY: it owns the value, which is `Send`, and returns it when no reader holds it any more.
 unsafe impl<T: Send + 'static> Send for Retired<T> {}
-// SAFETY: a shared one hands out only `&T` and a cookie.
+// SAFETY: a shared `Retired` returns only `&T` and a cookie.
 unsafe impl<T: Send + Sync + 'static> Sync for Retired<T> {}
 
 impl<T: Send + 'static> Retired<T> {
@@ -58,7 +58,7 @@ impl<T: Send + 'static> Retired<T> {
         self.cookie
     }
 
-    /// Has its grace period passed? The first call that returns false requests a grace period.
+    /// Has the value's grace period passed? The first call that returns false requests a grace period.
     pub fn is_ready(&mut self) -> bool {
         if self.cookie.is_reached() {
             return true;
@@ -74,12 +74,12 @@ impl<T: Send + 'static> Retired<T> {
     ///
     /// # Errors
     ///
-    /// `self`, if it has not passed; it is then requested.
+    /// `self`, if the grace period has not passed; it is then requested.
     pub fn try_into_inner(mut self) -> Result<T, Self> {
         if self.is_ready() { Ok(self.into_value()) } else { Err(self) }
     }
 
-    /// Wait for its grace period, and return the value.
+    /// Wait for the grace period, and return the value.
     ///
     /// # Panics
     ///

@@ -100,7 +100,7 @@ enum State {
 // SAFETY: between polls the state is `Outside` or `Listed`, and any thread may end a listed task. `Thread` lasts no
 // longer than the first poll, which has returned or unwound before the future can move.
 unsafe impl Send for Hold {}
-// SAFETY: a shared one has no methods.
+// SAFETY: a shared hold has no methods.
 unsafe impl Sync for Hold {}
 
 impl Hold {
@@ -258,12 +258,12 @@ mod tests {
         // SAFETY: the memory is alive, and its task is initialised.
         let name = unsafe { std::ffi::CStr::from_ptr((*listed.as_ptr()).task.name) };
         assert_eq!(name.to_str().unwrap(), format!("{}:{}", place.file(), place.line()));
-        // SAFETY: it came from a box, and is on no list.
+        // SAFETY: the task came from a box, and is on no list.
         drop(unsafe { Box::from_raw(listed.as_ptr()) });
     }
 
     #[test]
-    fn a_name_consists_of_file_and_line() {
+    fn the_name_of_a_section_is_its_file_and_line() {
         assert_eq!(named("src/main.rs", 0), "src/main.rs:0");
         assert_eq!(named("a.rs", u32::MAX), "a.rs:4294967295");
         let long = format!("{}/b.rs", "a".repeat(Listed::NAME));

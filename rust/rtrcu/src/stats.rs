@@ -45,9 +45,9 @@ macro_rules! stats {
 stats! {
     /// Grace periods ended.
     gp_completed,
-    /// Of these, how many had to wait for a reader.
+    /// Of these grace periods, how many had to wait for a reader.
     gp_busy,
-    /// Of these, how many slept.
+    /// Of the grace periods that waited for a reader, how many slept.
     gp_slept,
     /// Grace periods advanced by a caller that waited.
     gp_by_caller,
@@ -71,11 +71,11 @@ stats! {
     callbacks_queued,
     /// Callbacks that have run.
     callbacks_invoked,
-    /// Of these, in a call of the queue's owner.
+    /// Of these callbacks, how many ran in a call of the queue's owner.
     callbacks_by_owner,
-    /// Now: queued and not yet returned.
+    /// Callbacks that are queued now and have not returned.
     callbacks_backlog,
-    /// Callbacks running in threads that a fork did not copy.
+    /// In the child of a fork: callbacks that were running in threads that the fork did not copy.
     callbacks_lost_at_fork,
     /// Enqueues that succeeded and left a backlog above `qmax`.
     over_qmax,
@@ -97,7 +97,7 @@ stats! {
     rt_refused,
     /// Callbacks that `call_rcu_rt()` ran immediately.
     callbacks_direct,
-    /// Calls of `call_rcu_rt()` that had to queue.
+    /// Calls of `call_rcu_rt()` that had to queue their callback.
     direct_refused,
     /// Owner's batches that ended at `bhlimit` or `maxbatch`.
     limit_stops,
@@ -115,15 +115,16 @@ stats! {
     krcud_given,
     /// Pointers passed to `rcu_free()` without memory to queue them, when the caller could not wait.
     frees_leaked,
-    /// Times that scans began to skip a thread, after `idle_scans` scans outside.
+    /// Times that scans began to skip a thread, after `idle_scans` scans had found it outside.
     threads_slept,
     /// Times that an idle thread was scanned again.
     threads_woken,
     /// Of `gp_completed`, how many found no reader and completed immediately.
     gp_at_once,
-    /// Of the others, how many needed no heavy fence.
+    /// Of the other grace periods, how many needed no heavy fence.
     gp_unfenced,
-    /// Now: when the oldest of the backlog was queued, nanoseconds of `CLOCK_MONOTONIC`; 0: the backlog is empty.
+    /// Time at which the oldest callback of the present backlog was queued, nanoseconds of `CLOCK_MONOTONIC`; 0: the
+    /// backlog is empty.
     callback_oldest_ns,
     /// Longest callback: the mean of up to eight that ran in a row.
     callback_ns_max,

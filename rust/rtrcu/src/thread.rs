@@ -29,7 +29,7 @@ fn register(flags: u32) -> io::Result<()> {
 /// use std::time::{Duration, Instant};
 /// use rtrcu::{Config, Rcu, Turn};
 ///
-/// Config::new().set("policy", "inline")?.apply()?; // who retires drops, within a budget
+/// Config::new().set("policy", "inline")?.apply()?; // the thread that retires a value drops it, within a budget
 /// let gains = Rcu::new(vec![1.0f32; 64]);
 /// let mut turn = Turn::register()?;
 /// for _ in 0..10 {
@@ -151,7 +151,7 @@ impl Qsbr {
         struct Online;
         impl Drop for Online {
             fn drop(&mut self) {
-                // SAFETY: it was taken offline below, on this thread.
+                // SAFETY: the thread was taken offline below.
                 unsafe { rtrcu_sys::rtrcu_thread_online() }
             }
         }

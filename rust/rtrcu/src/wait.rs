@@ -111,7 +111,7 @@ impl Future for AsyncBarrier {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         outside(BARRIER);
         let barriers = Barriers::of_this_process();
-        // The parent's thread does not finish its work here, and its lock may stay locked for ever.
+        // In a fork's child the parent's thread does not exist, and its lock may stay locked for ever: begin again.
         match &self.begun {
             Some((shared, of)) if std::ptr::eq(*of, barriers) => return poll_shared(shared, context, BARRIER),
             _ => {}
@@ -119,7 +119,7 @@ impl Future for AsyncBarrier {
         may_wait(BARRIER);
         let shared = begin_waiting(context);
         barriers.add(Arc::clone(&shared));
-        self.begun = Some((shared, barriers)); // after calls that may panic
+        self.begun = Some((shared, barriers)); // set last, since the calls above may panic
         Poll::Pending
     }
 }
@@ -159,11 +159,11 @@ impl Barriers {
             let queue = Mutex::new(Queue { waiting: Vec::new(), is_served: false });
             let new = Box::into_raw(Box::new(Self { process, queue }));
             match BARRIERS.compare_exchange(known, new, AcqRel, Acquire) {
-                // SAFETY: from now on it is never freed.
+                // SAFETY: the box is never freed from now on.
                 Ok(_) => return unsafe { &*new },
                 Err(other) => {
                     known = other;
-                    // SAFETY: no thread has seen it.
+                    // SAFETY: no thread has seen the box.
                     drop(unsafe { Box::from_raw(new) });
                 }
             }
@@ -200,7 +200,7 @@ impl Barriers {
         // SAFETY: the attributes are initialised before they are used, and destroyed after; the thread is detached.
         let error = unsafe {
             libc::pthread_attr_init(attributes.as_mut_ptr());
-            libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), 2 << 20); // as a thread of the standard library
+            libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), 2 << 20); // the size that threads of the standard library have
             let error = libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), body, argument);
             libc::pthread_attr_destroy(attributes.as_mut_ptr());
             if error == 0 {
@@ -237,7 +237,7 @@ impl Barriers {
 /// ```
 /// let cookie = rtrcu::Cookie::start();
 /// // ... something else ...
-/// cookie.wait(); // returns at once, if it has ended by now
+/// cookie.wait(); // returns immediately if the grace period has ended
 /// assert!(cookie.is_reached());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -247,7 +247,8 @@ pub struct Cookie {
 }
 
 impl Cookie {
-    /// The cookie of a full grace period from now. It does not request it: [`wait`](Self::wait) and other writers do.
+    /// The cookie of a full grace period from now. This call does not request the grace period: [`wait`](Self::wait)
+    /// and other writers do.
     pub fn now() -> Self {
         // SAFETY: may be called anywhere.
         Self { number: unsafe { rtrcu_sys::rtrcu_get_state() }, expedited: false }
@@ -330,7 +331,7 @@ pub fn grace_period() -> GracePeriod {
 /// The future of [`grace_period`], and of a [`Cookie`]'s `.await`.
 #[must_use = "futures do nothing unless polled"]
 pub struct GracePeriod {
-    /// If it is reached, the future is ready immediately.
+    /// The cookie for which the future waits; if it is reached, the future is ready immediately.
     cookie: Option<Cookie>,
     shared: Option<Shared>,
 }

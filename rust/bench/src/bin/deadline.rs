@@ -23,8 +23,8 @@ fn value(number: usize) -> Value {
     (0..BOXES).map(|n| Box::new((n + number) as u64)).collect()
 }
 
-/// `change` replaces values; `rest` may take until the time that it is given. Returns the nanoseconds of the changes of
-/// each period, and the lateness of the end of each period's work.
+/// Runs the periods of a loop: `change` replaces values, then `rest` may use the time until the period's end, its
+/// argument. Returns the nanoseconds that the changes of each period took, and how late each period's work ended.
 fn periods(count: usize, mut change: impl FnMut(Value), mut rest: impl FnMut(Instant)) -> (Vec<u64>, Vec<u64>) {
     let (mut costs, mut late) = (Vec::new(), Vec::new());
     let mut next = Instant::now() + PERIOD;
@@ -85,7 +85,7 @@ fn main() {
         let change = |new| {
             let guard = epoch::pin();
             let old = atomic.swap(epoch::Owned::new(new), std::sync::atomic::Ordering::AcqRel, &guard);
-            // SAFETY: taken out by this swap alone.
+            // SAFETY: this swap alone removed the value.
             unsafe { guard.defer_destroy(old) }
         };
         report("crossbeam-epoch", round, periods(count, change, |_| ()));

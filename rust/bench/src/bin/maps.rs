@@ -8,7 +8,7 @@ use std::any::Any;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::hint::black_box;
 
-/// A fast hash whose bits are all good, so that the maps are compared and not the hasher.
+/// A fast hash in which every bit depends on every bit of the key, so that the maps are compared and not the hasher.
 #[derive(Default, Clone)]
 struct Fold(u64);
 
@@ -37,9 +37,9 @@ trait Map: 'static {
     fn remove(&self, key: u64);
     /// Add one to a value.
     fn increment(&self, key: u64);
-    /// The value, each with a guard of its own.
+    /// Return the value; each call has a guard of its own.
     fn get(&self, key: u64) -> Option<u64>;
-    /// The sum of the values, under one guard if the map has guards.
+    /// Return the sum of the values, under one guard if the map has guards.
     fn sum(&self, keys: &[u64]) -> u64;
     /// Wait until removed entries have been dropped, if the map can do that.
     fn settle() {}
@@ -183,7 +183,8 @@ impl Map for NoMap {
     }
 }
 
-/// One map of a work: `run` does it once, and returns what is dropped outside of the measurement.
+/// One map in a measured work: `run` does the work once, and returns objects that are dropped outside of the
+/// measurement.
 struct Side {
     name: &'static str,
     run: Box<dyn FnMut() -> Box<dyn Any>>,
@@ -197,8 +198,8 @@ struct Work {
     sides: Vec<Side>,
 }
 
-/// Keys in an order that a map cannot foresee; each costs few instructions, which do not wait for those of the last
-/// one.
+/// Keys in an order that a processor cannot predict. Each key costs few instructions, which do not depend on the
+/// previous key.
 struct Keys(u64);
 
 impl Keys {
@@ -210,7 +211,7 @@ impl Keys {
     }
 }
 
-/// A map of `entries` numbers; the run that is made of it is done with random keys.
+/// Fills a map with `entries` numbers, and returns a side that calls `run` on the map with random keys.
 fn prepared<M: Map>(entries: u64, mut run: impl FnMut(&M, &mut Keys) + 'static) -> Side {
     let map = M::empty();
     (0..entries).for_each(|key| map.insert(key, key));
@@ -278,7 +279,7 @@ fn fill<M: Map>(entries: u64) -> Side {
     Side { name: M::NAME, run: Box::new(run), settle: M::settle }
 }
 
-/// The same work with each map.
+/// Prepares the same work for each map.
 macro_rules! work {
     ($name:expr, $times:expr, $make:ident($($argument:expr),*)) => {
         Work {
@@ -290,7 +291,8 @@ macro_rules! work {
     };
 }
 
-/// Names, and functions that prepare them, since the maps of all at a time would need too much memory.
+/// The name of each work, and a function that prepares its maps: the maps of all works at a time would need too much
+/// memory.
 fn works() -> Vec<(String, Box<dyn Fn() -> Work>)> {
     let mut works: Vec<(String, Box<dyn Fn() -> Work>)> = Vec::new();
     let mut add = |name: String, make: fn(String, u64) -> Work, entries: u64| {
@@ -316,7 +318,7 @@ fn cpu_ns(clock: libc::clockid_t) -> f64 {
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
-/// Times of each round: of the thread, and of the process.
+/// CPU times of each round: of the thread, and of the process.
 fn measure(work: &mut Work, rounds: usize) -> Vec<[Vec<f64>; 2]> {
     let mut samples = vec![[Vec::new(), Vec::new()]; work.sides.len()];
     for round in 0..=rounds {

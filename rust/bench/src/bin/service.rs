@@ -39,7 +39,7 @@ impl Drop for Table {
     }
 }
 
-/// A library's way to hold the table.
+/// How a library holds the table: reads, replaces and drops it.
 trait Side: Send + Sync + 'static {
     const NAME: &'static str;
     fn new(table: Table) -> Self;
@@ -91,7 +91,7 @@ impl Side for Swap {
     }
 }
 
-/// Its guards may not be held across an await, so the two lookups may see two tables.
+/// crossbeam's guards may not be held across an await, so the two lookups may see two tables.
 struct Epoch(epoch::Atomic<Table>);
 
 impl Side for Epoch {
@@ -102,7 +102,7 @@ impl Side for Epoch {
     fn reload(&self, table: Table) {
         let guard = epoch::pin();
         let old = self.0.swap(epoch::Owned::new(table), std::sync::atomic::Ordering::AcqRel, &guard);
-        // SAFETY: taken out by this swap alone.
+        // SAFETY: this swap alone removed the table.
         unsafe { guard.defer_destroy(old) }
     }
     async fn answer(&self, route: u32) -> u32 {
