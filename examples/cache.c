@@ -2,9 +2,10 @@
 /* A cache server with expiry and bounded memory, on a hash table that grows and shrinks while its threads use it.
  *
  * Requests are datagrams: "set KEY MILLISECONDS VALUE", "get KEY", "drop KEY".  Keys belong to the clients, so they are
- * hashed with the table's secret seed.  Two threads serve; both sweep a few buckets now and then, and evict entries
- * that no request has used lately when the table is full.  Entries that wait for a grace period count as memory too.
- * Three clients on loopback check it: one floods the cache, two compare every answer with what they stored.
+ * hashed with the table's secret seed.  Two threads serve; both sweep a few buckets from time to time. When the table
+ * is full, both evict entries that no request has used since the last sweep.  Entries that wait for a grace period
+ * count as memory too.  Three clients on loopback check it: one floods the cache, two compare every answer with what
+ * they stored.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -84,7 +85,7 @@ static void entry_reclaim(struct rcu_head *head)
     entry_free(list_entry(head, struct entry, rcu));
 }
 
-/* In a section.  Of several threads that remove an entry exactly one frees it. */
+/* Remove an entry, in a section. Of several threads that remove an entry exactly one frees it. */
 static bool entry_remove(struct entry *entry)
 {
     if (rtrcu_hash_remove(cache, &entry->node) != 0)
@@ -108,7 +109,8 @@ static void visit(struct rtrcu_hash_node *node, void *argument)
     }
 }
 
-/* A short step, which begins where the thread's last one ended: no section is long, whatever the table's size. */
+/* Sweep a few buckets, beginning where the thread's last sweep ended: each section is short, for every size of the
+ * table. */
 static void sweep_some(struct sweep *sweep, unsigned int buckets)
 {
     rtrcu_hash_walk(cache, &hand, buckets, visit, sweep);
@@ -122,7 +124,7 @@ static void make_room(void)
         sweep_some(&sweep, 4);
 }
 
-/* NULL: no memory within the bound. */
+/* Allocate an entry; NULL: no memory, or the bound is reached. */
 static struct entry *entry_make(const char *key, unsigned int lifetime_ms, const char *value)
 {
     size_t bytes = rtrcu_fetch_add(&held, sizeof(struct entry)) + sizeof(struct entry);
@@ -133,7 +135,7 @@ static struct entry *entry_make(const char *key, unsigned int lifetime_ms, const
     }
 
     size_t most = rtrcu_load_relaxed(&most_held);
-    while (bytes > most && !rtrcu_compare_exchange(&most_held, &most, bytes)) /* ends: the most only rises */
+    while (bytes > most && !rtrcu_compare_exchange(&most_held, &most, bytes)) /* ends, since the maximum only rises */
         ;
     *entry = (struct entry){.expires_ns = now_ns() + (uint64_t)lifetime_ms * 1000000};
     strcpy(entry->key, key);
@@ -213,7 +215,7 @@ static void serve(const char *request, char *answer)
         strcpy(answer, "what?");
 }
 
-/* Serve until "stop".  Without requests the thread sweeps, since recvfrom() returns each 5 ms. */
+/* Serve until the request "stop". Without requests the thread sweeps, since recvfrom() returns every 5 ms. */
 static void *worker(void *argument)
 {
     int socket = *(int *)argument;
@@ -297,7 +299,7 @@ static bool set_is_right(struct client *client, unsigned int key, unsigned long 
         client->dead_ns[key] = now_ns() + lifetime_ms * UINT64_C(1000000);
         return true;
     }
-    return strcmp(answer, "busy") == 0; /* the old version stays */
+    return strcmp(answer, "busy") == 0; /* the cache keeps the old version */
 }
 
 static bool get_is_right(struct client *client, unsigned int key)
@@ -341,8 +343,9 @@ static void *check(void *argument)
     return NULL;
 }
 
-/* More keys than the cache may have, none of them twice.  Its answers: stored or busy.  Each key lives as long again as
- * the flood has lasted, so half of them are left at its end, on a slow machine too. */
+/* A client that stores more keys than the cache may have, each once. The allowed answers are "stored" and "busy". The
+ * lifetime of each key is the time that the flood has lasted so far, so half of the keys are left at its end, on a slow
+ * machine too. */
 static unsigned long flood(void)
 {
     unsigned long mistakes = 0;
@@ -359,7 +362,7 @@ static unsigned long flood(void)
     return mistakes;
 }
 
-/* All lifetimes end, so the sweeps must empty the table; false: not within 40 seconds. */
+/* Wait until the sweeps have emptied the table, since all lifetimes end; false: entries were left after 40 seconds. */
 static bool becomes_empty(void)
 {
     struct rtrcu_hash_counters counters;

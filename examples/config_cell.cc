@@ -84,7 +84,8 @@ class After
     }
 };
 
-// Two threads change it while two read it: no change is lost, and no reader sees a partial one.
+// Two threads change the configuration while two threads read it: no change is lost, and no reader sees a partial
+// change.
 template <typename Store> bool serve(const char *name)
 {
     constexpr int changes = 2000;

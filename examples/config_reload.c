@@ -16,7 +16,7 @@
 
 struct settings {
     int version;
-    int timeout_ms; /* always 10 * version: what the workers check */
+    int timeout_ms; /* always 10 * version, which the workers check */
     char upstream[32];
     struct rcu_head rcu;
 };
@@ -30,7 +30,8 @@ struct tally {
     long requests, mistakes;
 };
 
-/* In place of reading a file: everything is filled in, and checked, before a reader can see it. */
+/* Creates a version; a real program would read a file. All fields are filled in and checked before a reader can see
+ * them. */
 static struct settings *load(int version)
 {
     struct settings *fresh = malloc(sizeof(*fresh));
@@ -45,7 +46,7 @@ static struct settings *load(int version)
 static void settings_free(struct rcu_head *head)
 {
     struct settings *old = (struct settings *)((char *)head - offsetof(struct settings, rcu));
-    old->version = old->timeout_ms = -1; /* a worker that still read it would notice */
+    old->version = old->timeout_ms = -1; /* a worker that still reads the version would notice */
     free(old);
     freed++;
 }
@@ -59,7 +60,8 @@ static void reload(int version)
         call_rcu(&old->rcu, settings_free);
 }
 
-/* One request: all values come from the same version, whatever happens meanwhile.  Returns it, or 0 for a mistake. */
+/* Serve one request: all values come from the same version, even if a reload replaces it meanwhile. Returns the
+ * version, or 0 for a mistake. */
 static int serve(void)
 {
     char expected[32];
@@ -80,7 +82,8 @@ static void *worker(void *argument)
     do {
         version = serve();
         tally->requests++;
-        tally->mistakes += version < last; /* torn, freed, or older than the previous one */
+        tally->mistakes +=
+            version < last; /* the settings were torn, freed, or older than those of the previous request */
         last = version;
     } while (version < VERSIONS);
     return NULL;
@@ -94,7 +97,7 @@ int main(void)
     for (int i = 0; i < WORKERS; i++)
         pthread_create(&tally[i].thread, NULL, worker, &tally[i]);
     for (int version = 2; version <= VERSIONS; version++) {
-        usleep(500); /* nothing depends on it: real reloads are rarer still */
+        usleep(500); /* no result depends on this pause: real reloads are rarer */
         reload(version);
     }
     for (int i = 0; i < WORKERS; i++) {

@@ -16,7 +16,7 @@
 
 #define EVENTS 500
 #define PERIOD_NS 1000000
-#define UPDATES 200 /* per event: each leaves an old route to be freed */
+#define UPDATES 200 /* routes replaced per event; each leaves an old route to be freed */
 
 struct route {
     int port;
@@ -25,7 +25,7 @@ struct route {
 
 static struct route *table[64];
 static unsigned long replaced, freed, begun_late; /* the callbacks of a thread run one at a time, on any thread */
-static int64_t due_ns;                            /* of the next event; used only by the loop */
+static int64_t due_ns;                            /* time of the next event; only the loop uses this variable */
 static _Thread_local bool is_loop;
 
 static int64_t now_ns(void)
@@ -74,7 +74,7 @@ static void loop(int epoll, int timer, int64_t lateness[])
     for (int event = 0; event < EVENTS; event++) {
         struct epoll_event ready;
         uint64_t expirations;
-        rcu_thread_offline(); /* while it sleeps, no grace period waits for this thread */
+        rcu_thread_offline(); /* while the thread sleeps, no grace period waits for it */
         if (epoll_wait(epoll, &ready, 1, -1) != 1 || read(timer, &expirations, sizeof(expirations)) < 0)
             exit(1);
         rcu_thread_online();
@@ -83,7 +83,7 @@ static void loop(int epoll, int timer, int64_t lateness[])
         while (due_ns <= now_ns()) /* periods that were missed entirely are skipped */
             due_ns += PERIOD_NS;
         rcu_set_deadline(due_ns);
-        rcu_process_callbacks(0); /* until all have run, the budget is used up or the deadline is near */
+        rcu_process_callbacks(0); /* runs callbacks until all have run, the budget is used up or the deadline is near */
     }
 }
 

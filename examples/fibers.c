@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Fibers that keep a read section while they are parked: a small scheduler over ucontext, with two threads.
  *
- * A fiber looks up the route, waits for something (its scheduler runs the others meanwhile) and continues with the same
- * route, on any free thread.  For this the scheduler calls rcu_task_park() before the fiber leaves
- * its thread, and rcu_task_resume() before it continues.
+ * A fiber looks up the route, waits for something (its scheduler runs other fibers meanwhile) and continues with the
+ * same route, on any free thread.  For this the scheduler calls rcu_task_park() before the fiber leaves its thread, and
+ * rcu_task_resume() before it continues.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -25,8 +25,8 @@ struct route {
 
 struct fiber {
     struct rcu_task task;
-    ucontext_t context, *thread; /* thread: the thread that runs it at present */
-    int runs_on;                 /* number of that thread */
+    ucontext_t context, *thread; /* thread: the thread that runs the fiber at present */
+    int runs_on;                 /* number of the thread that runs the fiber */
     bool done;
     int moved, bad; /* sections that continued on another thread; that saw a freed route */
     struct fiber *next;
@@ -48,7 +48,7 @@ static void queue_add(struct fiber *fiber)
     pthread_mutex_unlock(&lock);
 }
 
-/* NULL: none at present.  *@left: how many fibers exist. */
+/* Take the first fiber that may run; NULL: no fiber may run at present. *@left: the number of fibers that exist. */
 static struct fiber *queue_take(int *left)
 {
     pthread_mutex_lock(&lock);
@@ -63,7 +63,7 @@ static struct fiber *queue_take(int *left)
     return fiber;
 }
 
-/* In the fiber: leave the thread.  After the call it may run on another thread. */
+/* Called by a fiber: leave the thread. After the call the fiber may run on another thread. */
 static void park(struct fiber *fiber)
 {
     rcu_task_park(&fiber->task);

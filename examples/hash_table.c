@@ -18,7 +18,7 @@
 
 struct session {
     unsigned long key;
-    unsigned long renewed; /* how often; never falls */
+    unsigned long renewed; /* how often the session was renewed; never falls */
     unsigned long check;   /* ~key: what readers verify */
     struct hlist_node node;
 };
@@ -37,7 +37,7 @@ static struct hlist_head *bucket_of(unsigned long key)
     return &bucket[(key * 0x9e3779b97f4a7c15ul >> 32) % BUCKETS];
 }
 
-/* In a section, or under the lock. */
+/* Find a session, in a section or under the lock. */
 static struct session *find(unsigned long key)
 {
     struct session *entry;
@@ -54,7 +54,7 @@ static struct session *make(unsigned long key, unsigned long renewed)
     return fresh;
 }
 
-/* Add the session, or replace it by a renewed copy: readers see the old or the new one, never neither. */
+/* Add the session, or replace it by a renewed copy: readers see the old or the new one, and always one of them. */
 static void renew(unsigned long key)
 {
     pthread_mutex_lock(&table_lock);
@@ -112,7 +112,7 @@ static void *reader(void *argument)
     return NULL;
 }
 
-/* Renew any session, drop odd ones as often. */
+/* Renew sessions with any key, and drop sessions with odd keys as often. */
 static void change_sessions(void)
 {
     unsigned long seed = 1;

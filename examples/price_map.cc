@@ -37,10 +37,10 @@ class PriceMap
     ~PriceMap()
     {
         if (!old_.empty())
-            cond_synchronize_rcu(old_.back().cookie); // then the other cookies have passed too
+            cond_synchronize_rcu(old_.back().cookie); // then the earlier cookies have passed too
         delete now_;
     }
-    // In a section; the map may be used until it ends.
+    // Returns the current map, in a section; the map may be used until the section ends.
     const Prices &read() const
     {
         return *rcu_dereference(now_);
@@ -93,7 +93,7 @@ int main()
         });
     for (int price = 1; price <= updates; price++) {
         prices.set_all(price);
-        std::this_thread::sleep_for(std::chrono::microseconds(200)); // nothing depends on it
+        std::this_thread::sleep_for(std::chrono::microseconds(200)); // no result depends on this pause
     }
     while (reads < 1000) // until the readers have run too
         std::this_thread::yield();

@@ -45,7 +45,9 @@ static void apply(int value)
 /* Serve orders until all have arrived and all old settings are freed. */
 static void loop(int epoll, int orders, int ready)
 {
-    while (freed < ORDERS - 1) { /* a daemon frees them where the loop gets no CPU for 100 ms; then nothing wakes it */
+    while (freed <
+           ORDERS -
+               1) { /* if the loop gets no CPU for 100 ms, a daemon frees the settings, and nothing wakes the loop */
         struct epoll_event event;
         rcu_thread_offline();
         if (epoll_wait(epoll, &event, 1, 1000) < 0)

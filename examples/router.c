@@ -26,12 +26,12 @@
 
 #define GENERATED 30000
 #define GATEWAYS 64
-#define LINKS 4 /* and one more for packets without a route */
+#define LINKS 4 /* besides these, one link for packets without a route */
 #define WORKERS 2
 #define CLIENTS 2
 #define PACKETS 20000 /* of each client */
 #define DESTINATIONS 4096
-#define WINDOW 16 /* packets of a client that are on their way */
+#define WINDOW 16 /* largest number of a client's packets in flight */
 #define BURST 32
 #define FLAPS 20 /* prefixes that the routing thread announces and withdraws */
 #define TTL 8
@@ -58,7 +58,7 @@ static uint32_t mask_of(uint32_t length)
 
 /* ---- routes ------------------------------------------------------------------------------------------------------ */
 
-/* Values of the table; many prefixes have the same one, so equal neighbours need no memory. */
+/* Values of the table; many prefixes have the same value, so equal neighbours need no memory. */
 static struct gateway {
     unsigned int link;
 } gateways[GATEWAYS];
@@ -76,7 +76,7 @@ static int route_remove(const struct prefix *prefix)
     return rtrcu_lpm_remove(routes, &key, prefix->length, NULL);
 }
 
-/* In a section.  The link of a destination; LINKS: no route. */
+/* Return the link of a destination, in a section; LINKS: no route. */
 static unsigned int route_link(uint32_t destination)
 {
     const struct gateway *gateway = rtrcu_lpm_lookup_ipv4(routes, destination);
@@ -85,7 +85,7 @@ static unsigned int route_link(uint32_t destination)
 
 /* ---- flows ------------------------------------------------------------------------------------------------------- */
 
-/* The packets of a client to a destination. */
+/* A flow: the packets of a client to a destination. */
 struct flow {
     struct rtrcu_hash_node node;
     struct rcu_head rcu;
@@ -115,7 +115,8 @@ static void flow_end(struct rcu_head *head)
     free(flow);
 }
 
-/* In a section.  Of several workers that make a flow one succeeds, and the others use its flow. */
+/* Create the flow of a key, in a section. If several workers create the same flow, one succeeds, and the others use its
+ * flow. */
 static struct flow *flow_make(uint64_t key)
 {
     struct flow *flow = malloc(sizeof(*flow));
@@ -179,7 +180,8 @@ static void burst_prepare(struct burst *burst)
     }
 }
 
-/* All look-ups of a burst are in one section.  False: a message says that the router ends. */
+/* Address each packet of a burst to its link; all look-ups are in one section. Returns false if one of the packets ends
+ * the worker. */
 static bool burst_route(struct burst *burst, int count)
 {
     bool goes_on = true;
@@ -197,7 +199,7 @@ static bool burst_route(struct burst *burst, int count)
     return goes_on;
 }
 
-/* The worker that receives it ends. */
+/* Send the packet that ends the worker that receives it. */
 static void send_stop(int socket)
 {
     struct packet packet = {.ttl = 1};
@@ -221,7 +223,7 @@ static void *worker(void *argument)
         if (goes_on)
             rtrcu_fetch_add(&passed, (unsigned long)count);
     }
-    send_stop(socket); /* for the next worker */
+    send_stop(socket); /* ends the next worker */
     return NULL;
 }
 
@@ -241,14 +243,14 @@ static void *routing(void *argument)
         if (error == 0) {
             announced[i] = !announced[i];
             route_changes++;
-        } else if (error != -EEXIST && error != -ENOMEM) { /* the prefix may be one of the others */
+        } else if (error != -EEXIST && error != -ENOMEM) { /* the prefix may be one of the table's other prefixes */
             *(unsigned long *)argument += 1;
         }
         rtrcu_hash_walk(flows, &cursor, 4, forget, NULL);
         usleep(100); /* the interval of changes */
     }
     for (int i = 0; i < FLAPS; i++)
-        while (announced[i] && route_remove(&flaps[i]) != 0) /* until there is memory */
+        while (announced[i] && route_remove(&flaps[i]) != 0) /* retries until memory is available */
             ;
     return NULL;
 }
@@ -278,7 +280,7 @@ static const struct prefix *search(uint32_t address)
     return NULL;
 }
 
-/* A prefix that the routing thread announces now and then counts if it is longer. */
+/* A prefix that the routing thread announces and withdraws counts if it is longer. */
 static bool may_go_to(uint32_t destination, unsigned int link)
 {
     const struct prefix *route = search(destination);
@@ -303,7 +305,7 @@ static void prefix_append(uint32_t address, uint32_t length, uint32_t gateway)
     prefixes[prefix_count++] = (struct prefix){address & mask_of(length), length, gateway % GATEWAYS};
 }
 
-/* The largest prefixes that cover a range exactly. */
+/* Add the largest prefixes that cover a range exactly. */
 static void range_append(uint64_t first, uint64_t last, uint32_t gateway)
 {
     while (first <= last) {
@@ -315,7 +317,7 @@ static void range_append(uint64_t first, uint64_t last, uint32_t gateway)
     }
 }
 
-/* False: the file cannot be read. */
+/* Read the routes of a file; false: the file cannot be read. */
 static bool read_prefixes(const char *name)
 {
     char line[128], country[3];
@@ -349,7 +351,7 @@ static void sort_prefixes(void)
     prefix_count = kept;
 
     uint64_t seed = 3;
-    for (uint32_t i = 0; i < FLAPS; i++) { /* of different lengths, so that none is another */
+    for (uint32_t i = 0; i < FLAPS; i++) { /* prefixes of different lengths, so that all are different */
         const struct prefix *near = &prefixes[next_random(&seed) % prefix_count];
         flaps[i] = (struct prefix){near->address & mask_of(10 + i), 10 + i, next_random(&seed) % GATEWAYS};
     }
@@ -378,7 +380,7 @@ static int bound_socket(struct sockaddr_in *address)
     return made;
 }
 
-/* Half of the destinations are under prefixes, the others anywhere. */
+/* Choose destinations: half of them under prefixes, the others random. */
 static void client_begin(struct client *client)
 {
     uint64_t seed = (uint64_t)client->number + 11;
@@ -413,7 +415,7 @@ static void *client_run(void *argument)
     struct client *client = argument;
     uint64_t seed = (uint64_t)client->number + 5;
     for (int sent = 0, back = 0; back < PACKETS && client->mistakes < 10;) {
-        for (; sent < PACKETS && sent - back < WINDOW; sent++) { /* destinations that are asked for move on slowly */
+        for (; sent < PACKETS && sent - back < WINDOW; sent++) { /* the range of destinations moves slowly */
             client->packet.destination =
                 client->destinations[((uint32_t)sent / 8 + next_random(&seed) % 512) % DESTINATIONS];
             if (sendto(client->ends[0].fd, &client->packet, sizeof(client->packet), 0, (struct sockaddr *)&router,

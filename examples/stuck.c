@@ -2,7 +2,7 @@
 /* A grace period that does not end; docs/stuck.md explains how to find the cause.
  *
  * A reader waits for an answer inside its section, a task is parked inside its own, and an updater waits for both.
- * usage: stuck [SECONDS]   The answer comes after SECONDS, 1 by default.
+ * usage: stuck [SECONDS]   The answer arrives after SECONDS, 1 by default.
  */
 #include <assert.h>
 #include <pthread.h>

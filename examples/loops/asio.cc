@@ -18,7 +18,7 @@ void wait_ready(asio::posix::stream_descriptor &ready)
         if (error)
             return;
         rcu_process_callbacks(0);
-        wait_ready(ready); // edge-triggered or not: the library sets the descriptor again where callbacks are left
+        wait_ready(ready); // works edge-triggered too: the library sets the descriptor again if callbacks are left
     });
 }
 
@@ -43,7 +43,8 @@ int main()
         return 1;
     {
         asio::io_context io;
-        asio::posix::stream_descriptor ready(io, number); // closes the number at its end, out of the epoll set first
+        asio::posix::stream_descriptor ready(
+            io, number); // at its end, removes the descriptor from the epoll set, then closes it
         asio::steady_timer timer(io);
         wait_ready(ready);
         wait_timer(timer);

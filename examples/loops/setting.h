@@ -47,7 +47,8 @@ static inline void setting_free(struct rcu_head *head)
     rtrcu_fetch_add(&freed, 1);
 }
 
-/* One event: read twice in one section, and replace.  @quiescent: in a quiescent-state thread, which is online. */
+/* Handle one event: read the setting twice in one section, and replace it.  @quiescent: in a quiescent-state thread,
+ * which is online. */
 static inline void setting_serve(bool quiescent)
 {
     if (quiescent)
@@ -69,7 +70,7 @@ static inline void setting_serve(bool quiescent)
     }
 }
 
-/* Whether all events are served, and all settings that the loop replaced are freed. */
+/* Returns true if all events have been served, and all settings that the loop replaced have been freed. */
 static inline bool setting_done(void)
 {
     return served >= EVENTS && rtrcu_load_relaxed(&freed) == replaced;
@@ -86,7 +87,7 @@ static inline void *reload(void *unused)
     return unused;
 }
 
-/* The calling thread is the loop from here on; the other thread begins. */
+/* Make the calling thread the loop, and start the other thread. */
 static inline pthread_t setting_begin(unsigned int flags)
 {
     struct rtrcu_config config;
@@ -101,7 +102,7 @@ static inline pthread_t setting_begin(unsigned int flags)
     return other;
 }
 
-/* The exit status of the program. */
+/* End the other thread, print the counts, and return the exit status of the program. */
 static inline int setting_end(pthread_t other)
 {
     rtrcu_store_relaxed(&reloading, 0);

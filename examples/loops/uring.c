@@ -40,7 +40,7 @@ static void watch_ready(int number)
     io_uring_sqe_set_data64(sqe, READY);
 }
 
-/* Submitting is not waiting: only the wait is offline. */
+/* The thread submits while it is online, and is offline only while it waits. */
 static struct io_uring_cqe *wait_offline(void)
 {
     struct io_uring_cqe *cqe = NULL;
@@ -76,7 +76,7 @@ int main(void)
     request_timer();
     watch_ready(number);
 
-    while (!setting_done()) { /* a daemon may free the last ones on a busy machine; the timer goes on */
+    while (!setting_done()) { /* a daemon may free the last settings on a busy machine; the timer continues */
         struct io_uring_cqe *cqe = wait_offline();
         if (!cqe)
             continue; /* a signal */
@@ -84,7 +84,7 @@ int main(void)
         io_uring_cqe_seen(&ring, cqe);
     }
 
-    io_uring_queue_exit(&ring); /* ends the poll before the number is closed */
+    io_uring_queue_exit(&ring); /* ends the poll before the descriptor is closed */
     close(number);
     return setting_end(other);
 }

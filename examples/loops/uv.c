@@ -17,7 +17,7 @@ static bool quiescent;
 static void on_timer(uv_timer_t *timer)
 {
     setting_serve(quiescent);
-    if (setting_done()) /* a daemon may free the last ones on a busy machine; the timer continues */
+    if (setting_done()) /* a daemon may free the last settings on a busy machine; the timer continues */
         uv_timer_stop(timer);
 }
 

@@ -48,7 +48,7 @@ template <typename T> struct node {
     {
         call(link, link.func);
     }
-    // Called when no reader can hold the value.
+    // Destroys the value and its node; called when no reader can hold the value.
     void reclaim_now() noexcept
     {
         link.func(reinterpret_cast<rcu_head *>(&link));
@@ -126,7 +126,8 @@ struct scoped_section {
     return rtrcu_self.task != nullptr;
 }
 
-// The thread on which a snapshot began.  A snapshot of a parked task may end on another.
+// The thread on which a snapshot began, for a check of debug builds. A snapshot of a parked task may end on another
+// thread.
 class snapshot_check
 {
   protected:
@@ -210,7 +211,7 @@ template <typename T> class [[nodiscard]] snapshot : detail::snapshot_check
     template <typename, typename> friend class cell;
     template <typename, typename, typename, typename, typename> friend class hash_map;
 
-    // For a section that has begun; the snapshot owns it from now on.
+    // Takes over a section that has begun: the snapshot owns the section from now on.
     explicit snapshot(const T *object) noexcept : object_(object)
     {
     }
@@ -239,7 +240,7 @@ template <typename T, typename D> class [[nodiscard]] retired
         std::swap(cookie_, taken.cookie_);
         return *this;
     }
-    // Does not wait: if the value was not released, it is destroyed after its grace period.
+    // Does not wait: a value that was not released is destroyed after its grace period.
     ~retired()
     {
         if (node_)
@@ -348,7 +349,8 @@ template <typename T, typename D> class cell
         return std::forward<Look>(look)(now.get());
     }
 
-    // Publish @next, which may be null.  If it throws for lack of memory, the cell is unchanged and @next destroyed.
+    // Publish @next, which may be null.  If the call throws for lack of memory, the cell is unchanged and @next is
+    // destroyed.
     void store(owner_type next)
     {
         replace(detail::own(std::move(next)));
@@ -376,23 +378,25 @@ template <typename T, typename D> class cell
     //     [](const T &old) { ... return a std::unique_ptr<T, D>; }      makes it with its owner; null: nothing changes
     //
     // Updaters do not wait for each other: if another one was faster, this one discards its value and starts over with
-    // the new value, so @change may be called more than once.  It runs in a section.  An exception of @change, or of
-    // the copy, leaves the cell as it was.  False if nothing changed: the cell is empty, or @change returned null.
+    // the new value, so @change may be called more than once.  @change runs in a section. An exception of @change, or
+    // of the copy, leaves the cell unchanged.  False if nothing changed: the cell is empty, or @change returned null.
     template <typename Change> bool update(Change &&change)
     {
-        for (bool updated;;) { /* ends when no other updater was faster, and each is so once per update */
+        for (bool updated;
+             ;) { /* ends when no other updater was faster; each other updater is faster at most once per update */
             detail::scoped_section within;
             if (attempt(change, updated))
                 return updated;
         }
     }
-    // As above, in a section that the caller has open.  With a quiescent_guard, the update opens none of its own.
+    // As update() above, in a section that the caller has open. With a quiescent_guard, the update opens no section of
+    // its own.
     template <typename Section, typename Change, std::enable_if_t<detail::is_section<Section>::value, int> = 0>
     bool update(const Section &within, Change &&change)
     {
         (void)within;
         bool updated;
-        while (!attempt(change, updated)) /* ends like the loop above */
+        while (!attempt(change, updated)) /* ends as the loop of the other update() does */
             ;
         return updated;
     }
@@ -440,8 +444,8 @@ template <typename T, typename D> class cell
     static unread changed_value(Change &change, const T &old)
     {
         if constexpr (std::is_void_v<Result>) {
-            static_assert(!std::is_const_v<T>, "a const value cannot be changed: return the next one");
-            static_assert(!std::is_invocable_v<Change &, Value>, "take a T &: it is the copy in the cell that changes");
+            static_assert(!std::is_const_v<T>, "a const value cannot be changed: return the next value");
+            static_assert(!std::is_invocable_v<Change &, Value>, "the function returns nothing, so it must take a T &");
             std::unique_ptr<detail::value_node<T>> next(new detail::value_node<T>(old));
             change(next->value);
             return unread(next.release());

@@ -31,13 +31,13 @@ namespace rtrcu
 namespace detail
 {
 
-// The type that is passed to co_await: the argument's own.
+// The type that is passed to co_await: the type of the argument itself.
 template <typename Awaited> struct handed_on {
     using type = Awaited &&;
 };
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
-// gcc 12 copies an awaiter that a function returns by reference (13 does not).  So an awaiter that any coroutine could
-// await is wrapped in one that refers to it, and the promise sees the wrapper.
+// gcc 12 copies an awaiter that a function returns by reference; gcc 13 does not.  So an awaiter that any coroutine
+// could await is wrapped in one that refers to it, and the promise sees the wrapper.
 template <typename Awaiter> struct referring {
     Awaiter &to;
 
@@ -104,9 +104,9 @@ class parked
     task *owner_ = nullptr;
 };
 
-// co_await rtrcu::parking(task, x): as co_await x, during which guards of @owner may be alive.  Its sections are parked
-// before x can resume the coroutine on another thread, and resumed on the coroutine's thread when the full expression
-// ends: @until_then is a temporary of it.
+// co_await rtrcu::parking(task, x): as co_await x, during which guards of @owner may be alive.  The sections of @owner
+// are parked before x can resume the coroutine on another thread, and resumed on the coroutine's thread when the full
+// expression ends: @until_then is a temporary of that expression.
 template <typename Awaited>
 [[nodiscard]] detail::handed_on_t<Awaited> parking(task &owner, Awaited &&awaited RTRCU_DETAIL_BOUND,
                                                    parked &&until_then = parked())
@@ -115,8 +115,8 @@ template <typename Awaited>
     return static_cast<detail::handed_on_t<Awaited>>(awaited);
 }
 
-// A read-side critical section of a coroutine, on whichever thread it runs.  Until it is listed it costs as much as a
-// guard; a listed one involves no thread.  @name is kept by reference, for reports.
+// A read-side critical section of a coroutine, on whichever thread it runs.  Until the section is listed, it costs as
+// much as a guard; a listed section involves no thread.  @name is kept by reference, for reports.
 class section
 {
   public:

@@ -26,7 +26,7 @@ namespace rtrcu
 class domain
 {
   public:
-    // A section.  It may be moved, also to another thread; a guard that was moved from holds none.
+    // A section.  It may be moved, also to another thread; a guard that was moved from holds no section.
     class [[nodiscard]] guard
     {
       public:

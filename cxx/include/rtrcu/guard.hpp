@@ -74,7 +74,7 @@ class task
 };
 
 // A section that lasts until the end of the scope, on whichever thread that is.  It may be moved to another scope of
-// the same thread, or of the same task; a guard that was moved from holds none.
+// the same thread, or of the same task; a guard that was moved from holds no section.
 class [[nodiscard]] guard
 {
   public:

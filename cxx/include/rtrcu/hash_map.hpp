@@ -49,8 +49,8 @@ struct hash_links {
     }
 };
 
-// Each entry keeps its allocator, which needs no room if it has no state: the map may not exist any more when the entry
-// is freed.
+// Each entry keeps its allocator, which takes no memory if it has no state: the map may not exist any more when the
+// entry is freed.
 template <typename Key, typename T, typename Allocator> struct hash_entry : hash_links, Allocator {
     static_assert(!std::is_final_v<Allocator>, "an entry inherits from its allocator");
     using own_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<hash_entry>;
@@ -162,7 +162,8 @@ class hash_map
     explicit hash_map(const Allocator &allocator) : hash_map(0, Hash(), Equal(), allocator)
     {
     }
-    // Called when no other thread begins to use the map; readers that are inside may continue.  Does not wait for them.
+    // Called when no other thread begins to use the map; readers that are inside may continue. Does not wait for these
+    // readers.
     ~hash_map()
     {
         clear();
@@ -178,7 +179,7 @@ class hash_map
     }
     template <typename Q, if_key<Q> = 0> snapshot<T> find(const Q &key) const
     {
-        const std::uint64_t hash = hash_(key); /* before the section, since it may throw */
+        const std::uint64_t hash = hash_(key); /* hashes before the section begins, since the hash may throw */
         detail::section_begin();
         return snapshot<T>(look_up(key, hash));
     }
@@ -220,7 +221,7 @@ class hash_map
         (void)fresh.release();
         return true;
     }
-    // Set the value of @key; readers see the old or the new one.  True: it had none.
+    // Set the value of @key; readers see the old or the new one.  True: @key had no value.
     template <typename K, typename V> bool insert_or_assign(K &&key, V &&value)
     {
         unread fresh = entry::make(allocator_, std::forward<K>(key), std::forward<V>(value));
@@ -235,7 +236,7 @@ class hash_map
             }
         }
     }
-    // Remove @key.  False: it had no value.
+    // Remove @key.  False: @key had no value.
     bool erase(const Key &key)
     {
         return erase<Key>(key);
@@ -257,8 +258,8 @@ class hash_map
     //     [](T &copy) { ... }                     changes a copy
     //     [](const T &old) { ... return a T; }    makes the next value
     //
-    // It runs in a section, outside the table's locks, and again if another thread was faster.  An exception leaves the
-    // map as it was.  False: @key has no value.
+    // @change runs in a section, outside the table's locks, and again if another thread was faster. An exception leaves
+    // the map unchanged.  False: @key has no value.
     template <typename Q, typename Change, if_key<Q> = 0> bool update(const Q &key, Change &&change)
     {
         const std::uint64_t hash = hash_(key);
@@ -361,7 +362,7 @@ class hash_map
     template <typename Change> unread changed(const entry &old, Change &change) const
     {
         if constexpr (std::is_void_v<std::invoke_result_t<Change &, T &>>) {
-            static_assert(!std::is_invocable_v<Change &, T>, "take a T &: it is the copy in the map that changes");
+            static_assert(!std::is_invocable_v<Change &, T>, "the function returns nothing, so it must take a T &");
             T copy(old.value);
             change(copy);
             return entry::make(allocator_, old.key, std::move(copy));

@@ -27,8 +27,8 @@
 namespace rtrcu
 {
 
-// Makes the calling thread a quiescent-state thread as long as this lives: it is inside from one quiescent() to the
-// next, or to offline().  Afterwards it is an ordinary reader again.
+// Makes the calling thread a quiescent-state thread as long as this object lives: the thread is inside from one
+// quiescent() to the next, or to offline().  Afterwards the thread is an ordinary reader again.
 class quiescent_thread
 {
   public:
@@ -54,7 +54,7 @@ class quiescent_thread
         rcu_quiescent_state();
     }
 
-    // Keeps the thread offline while this lives: grace periods do not wait for it, so it may sleep.
+    // Keeps the thread offline while this object lives: grace periods do not wait for the thread, so it may sleep.
     class [[nodiscard]] away
     {
       public:
@@ -91,7 +91,7 @@ class quiescent_thread
 };
 
 // A section of a quiescent-state thread: costs a count that the optimizer removes if it sees the whole loop.  It may be
-// moved; a guard that was moved from holds none.
+// moved; a guard that was moved from holds no section.
 class [[nodiscard]] quiescent_guard
 {
   public:
@@ -127,8 +127,8 @@ class [[nodiscard]] quiescent_guard
     quiescent_thread *thread_;
 };
 
-// Makes the calling thread a deadline thread as long as this lives: it wakes no thread, and runs callbacks only in
-// rest(), before its next event.
+// Makes the calling thread a deadline thread as long as this object lives: the thread wakes no thread, and runs
+// callbacks only in rest(), before its next event.
 class deadline_loop
 {
   public:
@@ -167,7 +167,7 @@ class deadline_loop
     }
 
     // Call @turn every @period until it returns false, and rest() in between.  If a round lasts longer than a period,
-    // the next one begins immediately, and the missed ones are left out.  Returns the number of rounds left out.
+    // the next round begins immediately, and missed rounds are left out.  Returns the number of rounds left out.
     template <typename Turn> unsigned long run_every(clock::duration period, Turn &&turn)
     {
         if (period <= clock::duration::zero())

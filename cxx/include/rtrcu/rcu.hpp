@@ -63,7 +63,7 @@ class __attribute__((visibility("default"))) rcu_domain
 
 namespace detail
 {
-// One object in the process, even if plugins hide their names.
+// The domain; one object in the process, even if plugins hide their names.
 struct __attribute__((visibility("default"))) domains {
     static rcu_domain native;
 };
@@ -102,7 +102,7 @@ template <class T, class D> class rcu_obj_base;
 namespace detail
 {
 
-// Head and deleter of an object; an empty deleter needs no room.
+// Head and deleter of an object; an empty deleter takes no memory.
 template <class D, bool = std::is_empty_v<D> && !std::is_final_v<D>> struct retirement {
     head link; // first
     D value;
@@ -135,7 +135,7 @@ template <class D, class Pointer, class = void> inline constexpr bool deletes = 
 template <class D, class Pointer>
 inline constexpr bool deletes<D, Pointer, std::void_t<decltype(std::declval<D &>()(std::declval<Pointer>()))>> = true;
 
-// Call a deleter that is part of the object that it deletes: it is moved out first.
+// Call a deleter that is part of the object that it deletes: the deleter is moved out first.
 template <class D, class T> void call_deleter(D &deleter, T *object) noexcept
 {
     D taken(std::move(deleter));
@@ -199,7 +199,7 @@ template <class T, class D> struct retired_object {
     }
 };
 
-// Are all values of D equal?  Then one can be created when it is called, and need not be stored.
+// Are all values of D equal? Then a D can be created when it is called, and need not be stored.
 template <class D>
 inline constexpr bool makes_no_difference =
     std::is_empty_v<D> &&std::is_trivially_default_constructible_v<D> &&std::is_trivially_copyable_v<D>;
@@ -216,7 +216,8 @@ template <class T, class D> struct retired_pointer {
 
 } // namespace detail
 
-// Schedule d(p) for an object without that base.  Allocates only if D has a state, or the library has no memory.
+// Schedule d(p) for an object whose class has no base rcu_obj_base.  Allocates only if D has a state, or the library
+// has no memory.
 template <class T, class D = std::default_delete<T>>
 void rcu_retire(T *p, D d = D(), rcu_domain &dom = rcu_default_domain())
 {

@@ -200,7 +200,7 @@ impl Barriers {
         // SAFETY: the attributes are initialised before they are used, and destroyed after; the thread is detached.
         let error = unsafe {
             libc::pthread_attr_init(attributes.as_mut_ptr());
-            libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), 2 << 20); // the size that threads of the standard library have
+            libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), 2 << 20); // as std's threads
             let error = libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), body, argument);
             libc::pthread_attr_destroy(attributes.as_mut_ptr());
             if error == 0 {

@@ -37,7 +37,7 @@ fn a_replaced_value_lives_as_long_as_its_readers() {
 }
 
 #[test]
-fn readers_and_writers_at_random() {
+fn random_readers_see_no_dropped_value_beside_writers() {
     const WRITERS: usize = 2;
     let rounds = if cfg!(miri) { 20 } else { 20_000 };
     let mut random = Random::new();
@@ -154,7 +154,7 @@ fn an_update_that_declines_changes_nothing() {
 }
 
 #[test]
-fn zero_sized_values_are_distinguished() {
+fn compare_exchange_distinguishes_zero_sized_values() {
     let cell = Rcu::new(());
     let guard = read();
     let first = cell.load(&guard);
@@ -214,7 +214,7 @@ fn updates_of_several_writers_are_not_lost() {
 }
 
 #[test]
-fn nested_cells_take_one_grace_period() {
+fn values_of_nested_cells_are_dropped_after_one_grace_period() {
     struct Level {
         _probe: Probe,
         _below: RcuOption<Level>,
@@ -290,7 +290,7 @@ fn a_reference_from_get_holds_its_section() {
 }
 
 #[test]
-fn waiting_for_itself_panics() {
+fn a_call_that_would_wait_for_itself_panics() {
     let calls: [(&str, fn()); 5] = [
         ("synchronize", synchronize),
         ("synchronize_expedited", rtrcu::synchronize_expedited),
@@ -412,7 +412,7 @@ fn updates_of_a_map_by_several_writers_are_not_lost() {
 /// A change inside a change, here by the clone of a value, would wait for itself.
 #[cfg(feature = "map")]
 #[test]
-fn a_change_of_a_map_inside_its_change_panics() {
+fn a_change_of_a_map_inside_a_change_of_the_same_map_panics() {
     use std::sync::{Arc, Weak};
     struct Copied(Weak<rtrcu::RcuMap<u32, Copied>>);
     impl Clone for Copied {

@@ -70,11 +70,11 @@ fn pending_waits_at_a_fork_end_in_parent_and_child() {
 
 /// The fork may interrupt the thread that serves barriers, and threads that begin to wait, at any point.
 #[test]
-fn fork_while_other_threads_await_barriers() {
+fn barriers_complete_in_parent_and_child_of_a_fork_while_threads_await_barriers() {
     if is_emulated() {
         return println!("skipped: qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)");
     }
-    alone!("fork_while_other_threads_await_barriers");
+    alone!("barriers_complete_in_parent_and_child_of_a_fork_while_threads_await_barriers");
     let forks = if std::env::var_os("RTRCU_TEST_SHORT").is_some() { 50 } else { 500 };
     let done = AtomicBool::new(false);
     let forked = thread::scope(|scope| {

@@ -109,7 +109,7 @@ fn removed_values_are_dropped_after_the_sections_that_read_them() {
 }
 
 #[test]
-fn a_value_that_is_not_taken_is_dropped_immediately() {
+fn a_value_that_is_not_inserted_is_dropped_immediately() {
     let dropped = counter();
     let map = HashMap::new();
     map.insert(1, Probe::new(1, &dropped));
@@ -211,7 +211,7 @@ fn updates_at_the_same_time_all_count() {
 }
 
 #[test]
-fn one_of_several_threads_inserts_and_one_removes() {
+fn of_several_threads_one_inserts_a_key_and_one_removes_it() {
     let map = HashMap::new();
     let (inserted, removed) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
@@ -459,7 +459,7 @@ fn a_section_across_await_protects_what_it_found() {
 
 #[test]
 #[cfg(not(miri))]
-fn a_capacity_is_kept_and_has_a_limit() {
+fn a_map_keeps_its_capacity_and_refuses_one_above_the_limit() {
     let map: HashMap<u64, u64> = HashMap::with_capacity(10_000);
     let buckets = map.stats().buckets;
     for key in 0..10_000 {

@@ -37,7 +37,7 @@ fn leaked_cell() -> &'static Rcu<Probe> {
 
 /// The grace period begins while a guard covers the section; the guard ends only when the section is on a list.
 #[test]
-fn a_guard_hands_its_grace_period_to_a_section() {
+fn a_grace_period_waits_for_a_section_listed_under_a_guard() {
     let cell = leaked_cell();
     let outer = read();
     let mut held: Boxed<()> = Box::pin(section(async |s| {
@@ -298,8 +298,8 @@ fn a_turn_inside_a_section_drops_nothing_that_it_protects() {
 /// Cells in the values of cells, guards that end in any order, references under any of the guards, and changes of the
 /// configuration meanwhile.
 #[test]
-fn nested_cells_at_random() {
-    alone!("nested_cells_at_random");
+fn random_changes_of_nested_cells_drop_no_value_that_is_read() {
+    alone!("random_changes_of_nested_cells_drop_no_value_that_is_read");
     struct Outer(Probe, Rcu<Probe>);
     let rounds = if std::env::var_os("RTRCU_TEST_SHORT").is_some() { 2_000 } else { 20_000 };
     let mut random = Random::new();
@@ -361,8 +361,8 @@ fn nested_cells_at_random() {
 
 /// A guard that a drop takes on its owner's thread, and leaves there, belongs to that thread.
 #[test]
-fn a_guard_kept_by_an_owners_drop_protects() {
-    alone!("a_guard_kept_by_an_owners_drop_protects");
+fn a_guard_that_a_drop_leaves_on_its_thread_protects() {
+    alone!("a_guard_that_a_drop_leaves_on_its_thread_protects");
     thread_local! {
         static KEPT: RefCell<Vec<Guard>> = const { RefCell::new(Vec::new()) };
     }
@@ -428,8 +428,8 @@ fn a_guard_outlives_the_section_that_it_was_taken_in() {
 
 /// Registrations are leaked, or made while their thread ends: grace periods wait for no thread that has ended.
 #[test]
-fn threads_end_with_registrations_of_all_kinds() {
-    alone!("threads_end_with_registrations_of_all_kinds");
+fn grace_periods_do_not_wait_for_ended_threads_with_registrations() {
+    alone!("grace_periods_do_not_wait_for_ended_threads_with_registrations");
     struct AtExit(Option<Turn>);
     impl Drop for AtExit {
         fn drop(&mut self) {

@@ -131,8 +131,8 @@ fn a_guard_leaked_in_a_deferred_function_protects() {
 
 /// The guard is leaked in a destructor of thread-local storage, possibly after the library's own exit hook.
 #[test]
-fn a_guard_leaked_while_its_thread_ends_holds_too() {
-    alone!("a_guard_leaked_while_its_thread_ends_holds_too", leaks = true);
+fn a_guard_leaked_in_a_destructor_of_thread_local_storage_protects() {
+    alone!("a_guard_leaked_in_a_destructor_of_thread_local_storage_protects", leaks = true);
     struct AtExit(&'static Rcu<Probe>, std::sync::mpsc::Sender<&'static Probe>);
     impl Drop for AtExit {
         fn drop(&mut self) {
@@ -233,8 +233,8 @@ fn a_stall_handler_cannot_register_its_thread() {
 
 /// The panic ends in the thread that called the handler, and the next line is reported all the same.
 #[test]
-fn a_stall_handler_may_panic() {
-    alone!("a_stall_handler_may_panic", leaks = true);
+fn a_panic_in_a_stall_handler_does_not_stop_reports() {
+    alone!("a_panic_in_a_stall_handler_does_not_stop_reports", leaks = true);
     rtrcu::set_stall_handler(Some(|line| {
         *REPORT.lock().unwrap_or_else(std::sync::PoisonError::into_inner) += line;
         panic!("on purpose");

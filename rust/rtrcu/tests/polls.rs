@@ -65,7 +65,7 @@ fn an_async_section_keeps_the_nesting_of_a_guard() {
 }
 
 #[test]
-fn a_section_that_is_ready_at_once_ends_at_once() {
+fn a_section_that_is_ready_in_its_first_poll_ends_there() {
     let cell = Rcu::new(3);
     let mut ready = pin!(section(async |s| *cell.load(s)));
     assert!(poll(&mut ready) == Poll::Ready(3));

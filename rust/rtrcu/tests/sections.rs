@@ -92,7 +92,7 @@ async fn stress_on_tokio_with_one_thread() {
 }
 
 #[test]
-fn stress_on_smol() {
+fn concurrent_sections_on_smol_see_no_dropped_value() {
     let executor = Arc::new(smol::Executor::new());
     let (stop, stopped) = smol::channel::bounded::<()>(1);
     let threads: Vec<_> = (0..3)
@@ -187,13 +187,13 @@ fn a_panicking_waker_does_not_prevent_other_wakeups() {
 
 /// Concurrent waiters share a thread, which ends with the last of them; a later waiter gets another.
 #[test]
-fn the_thread_of_awaited_barriers_ends() {
+fn the_thread_of_awaited_barriers_ends_with_the_last_waiter() {
     fn is_there() -> bool {
         let threads = std::fs::read_dir("/proc/self/task").unwrap();
         let mut names = threads.map(|thread| std::fs::read_to_string(thread.unwrap().path().join("comm")));
         names.any(|name| name.is_ok_and(|name| name.trim_end() == "rtrcu-barrier"))
     }
-    alone!("the_thread_of_awaited_barriers_ends");
+    alone!("the_thread_of_awaited_barriers_ends_with_the_last_waiter");
     for _ in 0..3 {
         block_on(async_barrier());
         eventually(|| !is_there());
@@ -312,7 +312,7 @@ async fn local_tasks_may_hold_what_is_not_send() {
 
 /// An executor that shuts down drops its open sections.
 #[test]
-fn a_runtime_that_ends_ends_its_sections() {
+fn a_dropped_executor_ends_its_sections() {
     for _ in 0..20 {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
         for _ in 0..8 {

@@ -179,8 +179,8 @@ fn a_turn_drops_at_most_its_count_and_nothing_after_its_deadline() {
 
 /// A drop that lasts beyond the next event, or uses up the budget, is the last of its turn.
 #[test]
-fn a_turn_begins_no_drop_after_its_time() {
-    alone!("a_turn_begins_no_drop_after_its_time");
+fn a_drop_that_uses_up_the_time_is_the_last_of_its_turn() {
+    alone!("a_drop_that_uses_up_the_time_is_the_last_of_its_turn");
     for (budget_ns, next) in [(1_000_000_000, Duration::from_millis(2)), (1_000_000, HOUR)] {
         let config = Config::new().set("policy", "inline").unwrap().set("blimit", 10).unwrap();
         config.set("budget_ns", budget_ns).unwrap().apply().unwrap();

@@ -189,7 +189,7 @@ void case_(rtrcu::cell<Config, Delete> &cell)
     cell.update([](Config &config) { config.port = 1; });
 }
 #endif
-#ifdef CASE_UPDATE_OF_CONST // says: return the next one
+#ifdef CASE_UPDATE_OF_CONST // says: return the next value
 void case_(rtrcu::cell<const Config> &cell)
 {
     cell.update([](Config &config) { config.port = 1; });

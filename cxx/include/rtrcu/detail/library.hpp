@@ -66,7 +66,7 @@ static __attribute__((always_inline)) inline void section_end() noexcept
     std::abort();
 }
 
-// A struct rcu_head under another name: a program's headers may declare one of another library.
+// A struct rcu_head under another name: the program's headers may declare a struct rcu_head of another library.
 struct head {
     void *next;
     void (*func)(rcu_head *);
@@ -77,13 +77,13 @@ inline void call(head &at, void (*func)(rcu_head *)) noexcept
 {
     rtrcu_call(reinterpret_cast<rcu_head *>(&at), func);
 }
-// The object whose first member @at is.
+// Returns the object whose first member is @at.
 template <typename Owner> Owner *owner_of(rcu_head *at) noexcept
 {
     return reinterpret_cast<Owner *>(at);
 }
 
-// Does S prove that the calling code is in a section?  It is a class that declares so, or a standard lock of the
+// Does S prove that the calling code is in a section? True for classes that declare this, and for standard locks of the
 // domain.
 template <typename S, typename = void> struct is_section {
     static constexpr bool value = false;
