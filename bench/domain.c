@@ -136,7 +136,7 @@ static void nothing(struct rcu_head *head)
     (void)head;
 }
 
-// The time from call_srcu() to the callback's return.
+// Queue a callback and wait until it has returned.
 static void call_and_wait(unsigned int count)
 {
     static struct rcu_head head;
@@ -156,7 +156,7 @@ static void free_replaced(struct rcu_head *head)
     free(head);
 }
 
-// Replace a value; at the end of the block wait until all the old ones have been freed.
+// Replace a value; at the end of the block wait until all old values have been freed.
 static void updates_of(struct srcu_struct *domain, struct replaced **current, unsigned int count)
 {
     for (unsigned int i = 0; i < count; i++) {
@@ -182,7 +182,7 @@ static void updates_shared(unsigned int count)
 // ---- the thread on the other CPU ----
 
 typedef void work_t(unsigned int count);
-static work_t *beside; // atomic, as the two below
+static work_t *beside; // atomic, as the two variables below
 static uint64_t beside_blocks;
 static bool stop;
 
@@ -209,7 +209,7 @@ struct side {
     const char *name;
     work_t *work;
     work_t *beside;
-    double bar; // the largest ratio of the first side to this one, 0 = none
+    double bar; // the largest allowed ratio of the first side's time to this side's; 0 = no bar
 };
 
 static int compare(const void *one, const void *other)
@@ -224,7 +224,7 @@ static double median(double *values, unsigned int count)
     return count ? values[count / 2] : 0;
 }
 
-// Nanoseconds of one operation, or -1: the thread on the other CPU has not run.
+// Run a block; returns the nanoseconds of one operation, or -1 if the thread on the other CPU has not run.
 static double block(const struct side *side, unsigned int count)
 {
     rtrcu_store_relaxed(&beside, side->beside);
@@ -285,7 +285,7 @@ static void *sleep_inside(void *unused)
 
 // ---- a thousand domains ----
 
-// The voluntary context switches of the thread of that name, which are its wake-ups.
+// Returns the number of voluntary context switches of the thread of that name, which are its wake-ups.
 static long wakeups(const char *name)
 {
     DIR *tasks = opendir("/proc/self/task");

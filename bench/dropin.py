@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The costs of a program that was built for liburcu: with liburcu's own libraries and with ours, alternately.
+"""The costs of a program that was built for liburcu: with liburcu's own libraries and with rtrcu's, alternately.
 
 Prints a table: nanoseconds, medians over the rounds; the ratio is the median of the rounds' ratios, with its spread.
 """
@@ -11,7 +11,7 @@ import platform
 import statistics
 import subprocess
 
-# The bars: the largest ratio of our time to liburcu's.
+# The bars: the largest allowed ratio of rtrcu's time to liburcu's.
 BARS = {("called", "section"): 0.5, ("inlined", "section"): 1.1, ("called", "wait-alone"): 1.0,
         ("called", "wait-busy"): 1.0, ("called", "call-to-barrier"): 0.7}
 

@@ -21,7 +21,7 @@
 #define HEADER 12
 #define NUMBERS 65536
 
-/* Queries by their number; 0: none is outstanding. */
+/* A socket, and when the query of each number was due; 0: that query is not outstanding. */
 struct asker {
     int socket;
     uint16_t next;
@@ -94,7 +94,7 @@ static int take_answers(struct asker *asker)
     return count;
 }
 
-/* At a rate: each due name is queried, late or not. */
+/* Send at a fixed rate: each due name is queried, even if it is late. */
 static void run_at_rate(int64_t began, int64_t until, double rate)
 {
     double interval = 1e9 / rate;
@@ -107,7 +107,7 @@ static void run_at_rate(int64_t began, int64_t until, double rate)
     }
 }
 
-/* As fast as answers come.  A socket whose answers were all lost starts again. */
+/* Send as fast as answers arrive. A socket whose answers were all lost starts again. */
 static void run_freely(int64_t until)
 {
     int64_t heard[SOCKETS] = {0};

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A DNS server of the distribution answers queries while its zone is reloaded: on liburcu's own libraries and on ours,
-in turns; and on liburcu's once more, which says what the noise of the machine alone makes of a ratio.
+"""A DNS server of the distribution answers queries while its zone is reloaded: on liburcu's own libraries, on rtrcu's,
+and
+on liburcu's once more. The second comparison of liburcu with itself shows the noise of the machine.
 
-Each turn starts the server anew; asks it as fast as it answers; then at one rate for all, with latencies from when a
-question was due.  Who asks has the last CPU; the server, and who reloads, have the others.
+The three are measured in turns.  Each turn starts the server anew, and queries it as fast as it answers, then at one
+rate
+for all turns, with latencies from the moment at which a query was due.  The client has the last CPU; the server and the
+thread that reloads have the other CPUs.
 """
 
 import argparse
@@ -74,12 +77,12 @@ class Reloads:
 
 
 def ask(options, port, rate):
-    """One run of the client: answers a second, the share of queries without an answer, latencies."""
+    """Runs the client once; returns answers per second, the share of queries without an answer, and latencies."""
     command = ["taskset", "-c", str(options.last_cpu), options.loader, str(port), str(real.NAMES),
                str(options.seconds), str(rate)]
     asked, answered, wrong, took, *latencies = map(float, real.run_quietly(command).split())
     if wrong or answered < 0.5 * asked:
-        raise real.Wrong(f"{wrong:.0f} wrong answers; {answered:.0f} of {asked:.0f} questions had one")
+        raise real.Wrong(f"{wrong:.0f} wrong answers; {answered:.0f} of {asked:.0f} questions were answered")
     return answered / took, 1 - answered / asked, latencies
 
 
@@ -89,7 +92,7 @@ def largest_memory(pid):
 
 
 def one_turn(options, folder, rate):
-    """One start of the server.  Returns the results; with rate 0, only the rate of answers."""
+    """Starts the server, measures it, and stops it. Returns the results; with rate 0, only the rate of answers."""
     with real.work_folder(options.server) as work:
         log = work / "log"
         with open(log, "w", encoding="utf-8") as said:
@@ -112,7 +115,7 @@ def one_turn(options, folder, rate):
 
 
 def measure(options):
-    """All turns: results by side, and the rate of queries."""
+    """Runs all turns; returns the results by side, and the rate of queries."""
     rate = max(1000, round(one_turn(options, None, 0)["rate"] * RATE_PART, -3))
     results = {side: [] for side in SIDES}
     for round_number in range(options.rounds):
@@ -145,7 +148,7 @@ def show(results):
     print("\nrtrcu, a turn: " + "; ".join(f"{name} {statistics.median(each[name] for each in counters):,.0f}"
                                           for name in counters[0]))
     lost = (f"{side} {100 * statistics.median(each['lost'] for each in results[side]):.2f} %" for side in SIDES)
-    print(f"questions without an answer, at the rate: {', '.join(lost)}")
+    print(f"questions without an answer, at the fixed rate: {', '.join(lost)}")
 
 
 def cpu_model():

@@ -29,20 +29,20 @@ static std::vector<Figure> reader_figures()
          {},
          {{&rtrcu_qsbr_peer, {}}, {&urcu_qsbr_peer, {}}}},
         {"pair-qs-code",
-         "bytes of code in which that loop differs from the empty loop",
+         "bytes of code in which the loop of pair-qs differs from the empty loop",
          "bytes",
          Kind::pair_code,
          {BarKind::at_most, 0},
          {{&rtrcu_qsbr_peer, {}}, {&urcu_qsbr_peer, {}}},
          true},
         {"lookup",
-         "lookup among 1 Mi entries, in a section against without one",
+         "lookup among 1 Mi entries, in a section, against a lookup without one",
          "ns",
          Kind::lookup,
          {BarKind::ratio_to_reference, 1.1},
          {ours, urcu}},
         {"lookup-overlap",
-         "the same, where the CPU overlaps several lookups",
+         "lookup among 1 Mi entries, where the CPU overlaps several lookups",
          "ns",
          Kind::lookup_overlapped,
          {BarKind::ratio_to_reference, no_limit},
@@ -114,7 +114,7 @@ static std::vector<Figure> callback_figures()
          {BarKind::ratio_to_peer, 0.5},
          {ours, urcu, own}},
         {"enqueue-deadline",
-         "the same on a deadline thread",
+         "call_rcu alone on a deadline thread, CPU time of the thread",
          "ns",
          Kind::enqueue,
          {BarKind::ratio_to_peer, 0.5},
@@ -126,7 +126,7 @@ static std::vector<Figure> callback_figures()
          {BarKind::ratio_to_peer, 0.5},
          {loop, urcu, own}},
         {"update-daemon",
-         "the same on an ordinary thread, policy daemon",
+         "malloc, exchange, call_rcu, free; an ordinary thread, policy daemon",
          "ns",
          Kind::update,
          {BarKind::ratio_to_peer, 1},
@@ -144,7 +144,7 @@ static std::vector<Figure> callback_figures()
          {BarKind::ratio_to_peer, 0.8},
          {ours, urcu, own}},
         {"backlog",
-         "largest backlog of that loop, backpressure block",
+         "largest backlog of the loop of update-daemon, backpressure block",
          "callbacks",
          Kind::backlog,
          {BarKind::at_most, default_qmax},
@@ -169,7 +169,8 @@ static std::vector<Figure> neighbour_figures()
     };
 }
 
-// Each round is a process of its own, whose first callback creates the library's threads.
+// Figures of a real-time thread that queues callbacks. Each round is a process of its own, whose first callback creates
+// the library's threads.
 static std::vector<Figure> flood_figures()
 {
     const Side urcu{&urcu_memb_peer, {}}, ours{&rtrcu_peer, as_it_comes}, ordinary{&rtrcu_peer, all_ordinary};
@@ -185,7 +186,7 @@ static std::vector<Figure> flood_figures()
          0,
          3},
         {"flood-fifo-whole",
-         "the same from the first callback on, which creates the library's threads",
+         "flood-fifo from the first callback on, which creates the library's threads",
          "callbacks",
          Kind::flood_whole,
          {BarKind::ratio_to_peer, 1.5},
@@ -195,7 +196,7 @@ static std::vector<Figure> flood_figures()
          0,
          3},
         {"flood-fifo-others",
-         "time of a million loops of those busy threads, against all of ours ordinary",
+         "time of a million loops of flood-fifo's busy threads, against ordinary threads of rtrcu",
          "ns",
          Kind::flood_others,
          {BarKind::ratio_to_peer, 1.05},
@@ -207,14 +208,14 @@ static std::vector<Figure> flood_figures()
     };
 }
 
-// A figure has one bar, against its second side, so there is a row for each peer with a bar.
+// Figures of C++ cells. A figure has one bar, against its second side, so each peer with a bar has a figure of its own.
 static std::vector<Figure> cell_figures()
 {
     const Side ours{&cell_rtrcu_peer, as_it_comes}, loop{&cell_rtrcu_loop_peer, policy_inline};
     const Side shared{&cell_atomic_shared_peer, {}}, mutex{&cell_shared_mutex_peer, {}}, cds{&cell_cds_peer, {}};
     const char *const read = "C++: read a value that others replace, net of the loop";
-    const char *const quiet = "C++: replace it by a changed copy, until the old one is freed";
-    const char *const busy = "C++: the same beside a reader on the other CPU";
+    const char *const quiet = "C++: replace a value by a changed copy, until the old value is freed";
+    const char *const busy = "C++: replace a value beside a reader on the other CPU";
     const Bar tenth{BarKind::ratio_to_peer, 0.1}, third{BarKind::ratio_to_peer, 0.3}, once{BarKind::ratio_to_peer, 1};
     return {
         {"cell-read", read, "ns", Kind::cell_read, tenth, {ours, shared, mutex}},
@@ -235,11 +236,11 @@ static std::vector<Figure> crowd_figures()
     const struct {
         const char *name, *what, *unit;
         Kind kind;
-        Bar bar; // for up to 512 threads
+        Bar bar; // applied up to 512 threads
     } crowds[] = {
         {"crowd-idle", "synchronize_rcu among this number of idle threads", "us", Kind::crowd_idle, {}},
         {"crowd-now-and-then",
-         "synchronize_rcu among this number of threads that read now and then",
+         "synchronize_rcu among this number of threads that read occasionally",
          "us",
          Kind::crowd_now_and_then,
          {}},
@@ -270,7 +271,7 @@ static std::vector<Figure> crowd_figures()
                        half,
                        {ours}});
     figures.push_back({"first-section-late",
-                       "the same: the slowest of a hundred",
+                       "first section of an idle thread: the slowest of a hundred",
                        "us",
                        Kind::first_section_late,
                        {BarKind::above_reference, no_limit},

@@ -66,7 +66,7 @@ static void add_prefix(uint32_t address, uint32_t length, uint32_t hop)
     prefixes[prefix_count++] = (struct prefix){address, length, hop};
 }
 
-/* The largest prefixes that cover the range exactly. */
+/* Adds the largest prefixes that cover the range exactly. */
 static void add_range(uint64_t first, uint64_t last, uint32_t hop)
 {
     while (first <= last) {
@@ -91,7 +91,7 @@ static void read_prefixes(const char *name)
     fclose(file);
 }
 
-/* Lengths from 12 to 24, most of them long; 250 hops. */
+/* Generates prefixes: lengths from 12 to 24, most of them long; 250 hops. */
 static void generate_prefixes(void)
 {
     for (int i = 0; i < GENERATED; i++) {
@@ -183,7 +183,7 @@ static double median(double *values, int count)
     return values[count / 2];
 }
 
-/* The answers of all addresses are compared by their sum, and one by one if it differs. */
+/* Compares the answers of both tables for all addresses: by their sum, and one by one if the sums differ. */
 static void compare(const char *name, const uint32_t *addresses, int rounds, double bar)
 {
     double times[3][ROUNDS_MAX];
@@ -226,7 +226,7 @@ static void compare_look_ups(int rounds)
 
 /* ---- updates ----------------------------------------------------------------------------------------------------- */
 
-/* Inserts a new prefix and removes it again; the longest insert counts. */
+/* Inserts and removes a new short prefix, several times; prints the time of the longest insert. */
 static void time_short_prefix(uint32_t length)
 {
     uint32_t key = __builtin_bswap32(UINT32_C(64) << 24);

@@ -42,7 +42,7 @@ class Bench : public lab::Experiment
     }
     lab::Verdicts judge(bool times) override;
     void fill(lab::Document &document) override;
-    // Does something else than a run, if requested; returns an exit code.
+    // Performs the request of --list or --here, if there is one, instead of a run; returns an exit code.
     std::optional<int> other_use();
 
   private:
@@ -96,7 +96,7 @@ Parameters Bench::parameters() const
 
 void Bench::prepare()
 {
-    need_two_cpus("one is for the thread that is measured and one for its reader");
+    need_two_cpus("one CPU is for the measured thread and one for its reader");
     if (rounds_.planned == 0)
         rounds_.planned = common.quick ? 3 : 15;
     rounds_.seed = common.seed;
@@ -112,7 +112,7 @@ void Bench::select()
     for (const std::string &name : only_)
         if (std::none_of(all_figures().begin(), all_figures().end(),
                          [&](const Figure &figure) { return name == figure.name; }))
-            throw lab::Refusal(fmt::format("no figure is called \"{}\"; --list names them", name));
+            throw lab::Refusal(fmt::format("no figure is called \"{}\"; --list prints the figures", name));
     for (const Figure &figure : all_figures()) {
         if ((!only_.empty() && !named(figure)) || (counts_ && !figure.counts))
             continue;
@@ -126,7 +126,7 @@ void Bench::select()
         throw lab::Refusal("none of the figures that --only names is a count");
 }
 
-// The sides in an order that the seed decides anew for each round.
+// Returns the sides in an order that the seed determines, different in each round.
 void Bench::round(Run &run)
 {
     std::vector<std::size_t> order(run.sides.size());
@@ -172,7 +172,7 @@ std::vector<std::string> Bench::left_out() const
     return texts;
 }
 
-// The lines of the table that make the run fail.
+// Returns the lines of the table that make the run fail.
 lab::Verdicts Bench::judge(bool)
 {
     lab::Verdicts verdicts;
@@ -203,7 +203,7 @@ int main_of(int argc, char **argv)
 {
     Bench bench;
     CLI::App app("Benchmarks of rtrcu beside its peers.\n"
-                 "Exit codes: 0 no bar was missed, 1 one was or a side failed, 2 wrong usage.",
+                 "Exit codes: 0 no bar was missed, 1 a bar was missed or a side failed, 2 wrong usage.",
                  "rtrcu-bench");
     lab::Options options(app);
     bench.declare(options);

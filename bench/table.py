@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Our hash table and that of liburcu-cds, alternately: medians of CPU time a call, in nanoseconds, and their ratio.
+"""Compares rtrcu's hash table with that of liburcu-cds, alternately: medians of the CPU time per call, in nanoseconds,
+and their ratio.
 
 usage: table.py BUILD_FOLDER [ROUNDS]
 """

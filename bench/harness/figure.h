@@ -11,16 +11,16 @@ namespace bench
 
 enum class BarKind {
     none,               // shown, not judged
-    ratio_to_peer,      // ours / the second side's of the same round
-    ratio_to_reference, // ours / the reference of the same round
-    at_most,            // ours, in the figure's unit
-    above_reference,    // ours less the reference of the same round, in the figure's unit
+    ratio_to_peer,      // the first side's value divided by the second side's, in each round
+    ratio_to_reference, // the first side's value divided by its reference, in each round
+    at_most,            // the first side's value, in the figure's unit
+    above_reference,    // the first side's value less its reference of the same round, in the figure's unit
 };
 
 struct Bar {
     BarKind kind = BarKind::none;
     double limit = 0;
-    // Is the bar against our own reference?
+    // Does the bar compare the first side with its own reference?
     bool is_to_itself() const
     {
         return kind == BarKind::ratio_to_reference || kind == BarKind::above_reference;
@@ -43,11 +43,11 @@ struct Figure {
     const char *unit;
     Kind kind;
     Bar bar;
-    std::vector<Side> sides; // ours, then the side that the bar is against, then others for comparison
+    std::vector<Side> sides; // rtrcu, the side with which the bar compares it, further sides
     bool counts = false;     // a count, not a time: judged in quick runs too
     bool fresh = false;      // a process of its own for every round
-    std::size_t threads = 0; // of the figures crowd-*
-    unsigned every = 1;      // takes part in one round of this number
+    std::size_t threads = 0; // number of threads of the figures crowd-*
+    unsigned every = 1;      // the figure is measured in every n-th round
 };
 
 const std::vector<Figure> &all_figures();

@@ -10,7 +10,8 @@ namespace bench
 
 constexpr double clear_share = 0.8; // of the rounds
 
-// The nearest rank of sorted values; for the median of an even number the lower one.
+// Returns a quantile of sorted values by the nearest rank; the median of an even number of values is the lower one of
+// the two.
 static double rank(const std::vector<double> &sorted, double share)
 {
     auto at = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));

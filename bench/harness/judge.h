@@ -13,16 +13,16 @@ struct Spread {
 Spread spread_of(std::vector<double> values);
 
 enum class Verdict {
-    held,      // the median is within the bar, and so are four rounds of five
-    missed,    // the median is outside, and so are four rounds of five
-    undecided, // the rounds do not agree
-    shown,     // no bar
-    not_judged // a time in a quick run: too short to judge
+    held,      // the median and four rounds of five are within the bar
+    missed,    // the median and four rounds of five are outside the bar
+    undecided, // neither: the rounds disagree
+    shown,     // the figure has no bar
+    not_judged // the figure is a time, and a quick run is too short to judge times
 };
 const char *verdict_name(Verdict verdict);
 
-// A further side: its value, and ours divided by it; if the bar is against the reference, its value divided by its
-// own reference.
+// A further side: its value, and the first side's value divided by it. If the bar compares with the reference, `ratio`
+// is the side's value divided by its own reference.
 struct Beside {
     const char *name;
     Spread value, ratio;
@@ -30,8 +30,8 @@ struct Beside {
 
 struct Judged {
     const Result *result;
-    Spread ours, peer; // @peer: of the side that the bar is against, or of the reference
-    Spread ratio;      // ours / peer, round by round
+    Spread ours, peer; // @peer: of the side or the reference with which the bar compares
+    Spread ratio;      // ours divided by peer, in each round
     std::vector<Beside> beside;
     unsigned rounds = 0, within = 0;
     Verdict verdict = Verdict::shown;

@@ -114,7 +114,7 @@ void add_rows(const std::vector<Judged> &figures, lab::Document &document)
 
 std::string conditions_text(const lab::Machine &machine, uint64_t seed, unsigned rounds)
 {
-    std::map<std::string, std::string> versions; // each library once, for all of its flavours
+    std::map<std::string, std::string> versions; // names each library once, for all of its flavours
     for (const Peer *peer : all_peers()) {
         std::string name = peer->name;
         if (peer != &none_peer)

@@ -19,34 +19,34 @@ namespace bench
 {
 
 enum class Kind {
-    loop,                  // the empty loop: how noisy is the machine?
+    loop,                  // the empty loop, which shows the machine's noise
     pair,                  // lock and unlock
     pair_code,             // bytes of instructions that lock and unlock add to a loop
     lookup,                // hash lookups, each in a section and dependent on the previous result
-    lookup_overlapped,     // the same, several under way at once
-    synchronize,           // no other thread runs
-    synchronize_no_reader, // the same, and the caller is not a reader
-    synchronize_quiescent, // beside a reader that reports quiescent states
-    synchronize_busy,      // beside a reader on another CPU that locks and unlocks continuously
-    synchronize_hold,      // beside a reader whose sections last 20 us
+    lookup_overlapped,     // hash lookups, each in a section, of which the CPU overlaps several
+    synchronize,           // synchronize_rcu() while no other thread runs
+    synchronize_no_reader, // synchronize_rcu() while no other thread runs and the caller is not a reader
+    synchronize_quiescent, // synchronize_rcu() beside a reader that reports quiescent states
+    synchronize_busy,      // synchronize_rcu() beside a reader on another CPU that locks and unlocks continuously
+    synchronize_hold,      // synchronize_rcu() beside a reader whose sections last 20 us
     enqueue,               // call_rcu() alone
     update,                // malloc, exchange, call_rcu(), free, until the barrier returns
-    update_cpu,            // the same in CPU time of all threads
-    backlog,               // the largest backlog of that loop
-    flood_backlog,         // the largest backlog of a real-time thread beside busy ordinary ones
-    flood_whole,           // the same, the creation of the library's threads included
-    flood_others,          // what those ordinary threads get done
-    neighbour,             // a callback beside a slow callback of another thread
+    update_cpu,            // the work of `update`, in CPU time of all threads
+    backlog,               // the largest backlog of the loop of `update`
+    flood_backlog,         // the largest backlog of a real-time thread beside busy ordinary threads
+    flood_whole,           // as flood_backlog, from the first callback on, which creates the library's threads
+    flood_others,          // time of a million loops of the busy threads of flood_backlog
+    neighbour,             // from call_rcu() to the callback's return, beside a slow callback of another thread
     thread_memory,         // bytes for each idle registered thread
     thread_scan,           // synchronize_rcu() among 4,096 idle registered threads
     crowd_idle,            // synchronize_rcu() among `threads` idle threads
-    crowd_now_and_then,    // the same, where they read now and then
-    crowd_queueing,        // callbacks, where each of `threads` threads queues some
-    first_section,         // of a thread that was idle: the median
-    first_section_late,    // the same: the slowest of a hundred
-    cell_read,             // C++: a value that many threads read and few replace
-    cell_update,           // replaces it by a changed copy, until the old one is freed
-    cell_update_busy,      // the same beside a reader on another CPU
+    crowd_now_and_then,    // synchronize_rcu() among `threads` threads that read occasionally
+    crowd_queueing,        // CPU time of a callback while each of `threads` threads queues some
+    first_section,         // the first section of an idle thread: the median
+    first_section_late,    // the first section of an idle thread: the slowest of a hundred
+    cell_read,             // C++: reading a cell
+    cell_update,           // C++: replacing a cell's value by a changed copy, until the old value is freed
+    cell_update_busy,      // C++: as cell_update, beside a reader on another CPU
 };
 constexpr int kinds = static_cast<int>(Kind::cell_update_busy) + 1;
 
@@ -54,15 +54,15 @@ using MakeWork = std::unique_ptr<Work> (*)(const Parameters &);
 
 struct Peer {
     const char *name;
-    const char *what; // for the reader of the report
+    const char *what; // a description, which the report prints
     const char *(*version)();
-    // Called once a process, before any work.  False with a reason when the settings are refused.
+    // Called once in a process, before any work. Returns false with a reason if the settings are refused.
     bool (*configure)(const Settings &settings, std::string &error);
     MakeWork work[kinds]; // nullptr: the library lacks an operation that the work needs
 };
 
 const std::vector<const Peer *> &all_peers();
-// For libraries that have none.
+// configure() of libraries without settings.
 inline bool no_settings(const Settings &settings, std::string &error)
 {
     if (!settings.empty())

@@ -9,7 +9,7 @@
 namespace bench
 {
 
-constexpr int64_t round_limit_ns = 120'000'000'000; // the longest round takes seconds
+constexpr int64_t round_limit_ns = 120'000'000'000; // far above the longest round, which takes seconds
 
 std::string side_name(const Figure &figure, std::size_t side)
 {
@@ -57,7 +57,7 @@ int run_here(const std::string &name, const Parameters &parameters, unsigned rou
                 fmt::print("{:.4f} {}\n", work->round().value, figure.unit);
             return 0;
         }
-    throw std::runtime_error(fmt::format("no side is called \"{}\"; --list names them", name));
+    throw std::runtime_error(fmt::format("no side is called \"{}\"; --list prints the sides", name));
 }
 
 } // namespace bench

@@ -11,7 +11,7 @@
 namespace bench
 {
 
-// A side by name: "pair/0".
+// Finds a side by its name, such as "pair/0".
 std::string side_name(const Figure &figure, std::size_t side);
 
 class SideProcess
@@ -43,7 +43,7 @@ int run_here(const std::string &name, const Parameters &parameters, unsigned rou
 struct Result {
     const Figure *figure = nullptr;
     std::vector<std::vector<Measured>> sides; // [side][round]
-    std::string error;                        // why rounds are missing
+    std::string error;                        // the reason why rounds are missing
 };
 
 } // namespace bench

@@ -19,13 +19,13 @@ namespace bench
 struct Parameters {
     bool quick = false;
     uint64_t seed = 1;
-    int cpu = 0;             // of the thread that is measured
-    int other_cpu = 1;       // of its busy reader
-    std::size_t threads = 0; // of the figures crowd-*
+    int cpu = 0;             // CPU of the measured thread
+    int other_cpu = 1;       // CPU of the busy reader beside it
+    std::size_t threads = 0; // number of threads of the figures crowd-*
 };
 
-// The value is in the figure's unit.  The reference is the value of the same round without the operation that is
-// measured, for figures whose bar is against it.
+// The value is in the figure's unit.  For figures whose bar compares with a reference, the reference is the value of
+// the same round without the measured operation.
 struct Measured {
     double value = 0;
     double reference = std::numeric_limits<double>::quiet_NaN();

@@ -58,7 +58,7 @@ void enter()
     flat.reader[flat.readers++] = self();
 }
 
-// The last reader takes the place of the removed one.
+// Moves the last reader to the place of the removed one.
 void leave()
 {
     for (uint32_t i = 0; i < flat.readers; i++) {
@@ -112,7 +112,7 @@ void queue(void *memory)
     rtrcu_store_release(&before->next, head);
 }
 
-// One worker for all: a grace period, then each callback writes to its object.
+// One worker serves all threads: it waits for a grace period, then each callback writes to its object.
 void serve()
 {
     struct Head *at = rtrcu_exchange(&flat.first.next, (struct Head *)nullptr);

@@ -23,11 +23,11 @@ namespace lines
 namespace
 {
 
-constexpr int leaf_threads = 32; // of the library's tree
+constexpr int leaf_threads = 32; // threads of a leaf of the library's tree
 constexpr int most_readers = 16;
-constexpr int warm_rounds = 24, rounds = 24; // more than a thread takes to become idle
+constexpr int warm_rounds = 24, rounds = 24; // more scans than a thread needs to become idle
 
-// Where the readers have their records.
+// The leaves in which the readers have their records.
 enum class Placement { spread, one_leaf, all };
 
 struct Row {
@@ -51,7 +51,8 @@ class Run
     Row callbacks(const char *figure, int queueing, int each);
 
   private:
-    // Threads that come before those who do not stay have left.
+    // Returns the number of threads that take slots: enough for the chosen placement. Threads that are not readers
+    // leave again.
     static int slots(int cpus)
     {
         return std::max(cpus, most_readers * leaf_threads);

@@ -7,13 +7,13 @@
 struct Subject {
     const char *name;
     const char *what;
-    void (*begin)(); // once, before any of the others
-    void (*enter)(); // the CPU's thread becomes a reader
+    void (*begin)(); // called once, before the other functions
+    void (*enter)(); // makes the CPU's thread a reader
     void (*leave)();
     void (*lock)();
     void (*unlock)();
     void (*synchronize)();
-    void (*queue)(void *memory); // a callback, whose head is in 64 bytes of the caller
+    void (*queue)(void *memory); // queues a callback, whose head is in 64 bytes of the caller
     void (*serve)();             // the driver's work: makes queued callbacks ready, or runs them
     void (*run)();               // runs the CPU's own ready callbacks, if the CPU itself runs them
 };

@@ -22,7 +22,7 @@ struct Cds {
             delete value;
         }
     };
-    // The library, until the process ends; its own thread is the first reader of the process.
+    // Initialises the library until the process ends; the library's own thread is the first reader of the process.
     struct Library {
         Library()
         {
@@ -69,7 +69,7 @@ struct Cds {
     }
     static void settle()
     {
-        Rcu::synchronize(); // which empties the buffer
+        Rcu::synchronize(); // a grace period empties the buffer
     }
 };
 

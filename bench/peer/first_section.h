@@ -12,7 +12,8 @@
 namespace bench
 {
 
-// Microseconds: one quantile for each kind of thread; the samples alternate.
+// Measures first sections in microseconds: one quantile for idle threads and one for scanned threads, whose samples
+// alternate.
 template <int percent> class FirstSection : public Work
 {
   public:
@@ -66,7 +67,7 @@ template <int percent> class FirstSection : public Work
             done_.notify_one();
         }
     }
-    // No value: the thread did not become idle.
+    // Returns no value if the thread did not become idle.
     std::optional<uint64_t> sample(bool asleep)
     {
         rtrcu_config config;

@@ -80,7 +80,7 @@ struct RtrcuQsbr {
     }
 };
 
-// An event loop: never wakes a thread, and passes a quiescent state once per turn.
+// An event loop, which never wakes a thread, and passes a quiescent state once per turn.
 struct RtrcuDeadline : Rtrcu {
     static void begin()
     {

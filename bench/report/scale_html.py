@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Writes the page of the results at scale: scale_html.py BENCH.json LINES.json PAGE.html
 
-The first two are what rtrcu-bench and rtrcu-lines wrote with --json.
+The first two are files that rtrcu-bench and rtrcu-lines wrote with --json.
 Exit 0 done, 2 wrong usage, 3 done without charts.
 """
 import json
@@ -16,15 +16,15 @@ from charts import Axis, Chart  # noqa: E402
 from page_html import section  # noqa: E402
 
 COLOURS = {"rtrcu": "blue", "flat": "red", "urcu-memb": "red"}
-CROWDS = [("crowd-idle", "How long does synchronize_rcu() take among threads that rest?", "µs"),
-          ("crowd-now-and-then", "How long does it take among threads that read now and then?", "µs"),
+CROWDS = [("crowd-idle", "How long does synchronize_rcu() take among threads that sleep?", "µs"),
+          ("crowd-now-and-then", "How long does synchronize_rcu() take among threads that read occasionally?", "µs"),
           ("crowd-queueing", "How much CPU time does a callback take where each thread queues some?", "ns")]
 COUNTS = [("gp inside", "How many lines move in a grace period whose readers are inside?", "transfers", "grace period"),
-          ("gp outside", "How many move in one whose readers are outside?", "transfers", "grace period"),
+          ("gp outside", "How many lines move in a grace period of readers outside?", "transfers", "grace period"),
           ("gp inside", "How many lines does a grace period touch?", "lines", "grace period"),
-          ("section", "How many move for a section, sixteen to a grace period?", "transfers", "section"),
-          ("callback each", "How many move for a callback, where each CPU queues four?", "transfers", "callback"),
-          ("callback one", "How many move for a callback, where one CPU queues all?", "transfers", "callback")]
+          ("section", "How many lines move for one of sixteen sections per grace period?", "transfers", "section"),
+          ("callback each", "How many lines move for a callback, where each CPU queues four?", "transfers", "callback"),
+          ("callback one", "How many lines move for a callback, where one CPU queues all?", "transfers", "callback")]
 STYLES = {"spread": "solid", "one leaf": "dash", "all": "dot"}
 PLACED = {"spread": "16 read, in 16 leaves", "one leaf": "16 read, in one leaf", "all": "all read"}
 
@@ -61,7 +61,7 @@ def contended_table(lines):
 
 
 def bars_table(bench):
-    """The measured values of both sides, and whether ours is within its bar."""
+    """Returns a table of the measured values of both sides, and whether rtrcu's is within its bar."""
     rows = [[row["figure"], row["what"], row["peer"], row["verdict"], f"{row['ours_p50']:,.4g} {row['unit']}",
              f"{row['peer_p50']:,.4g} {row['unit']}", f"{row['ratio_p50']:.2f}", row["bar"],
              f"{row['rounds_within']} of {row['rounds']}"]

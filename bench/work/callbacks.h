@@ -19,8 +19,8 @@ template <class P> struct Object {
     uint64_t payload[5];
 };
 
-// Threads of the library are created before the measured thread binds itself to a CPU, so that they do not inherit
-// that.
+// Threads of the library are created before the measured thread binds itself to a CPU, so that they do not inherit the
+// binding.
 template <class P> void start_library_threads()
 {
     static Object<P> first;
@@ -32,7 +32,7 @@ template <class P> void start_library_threads()
     });
 }
 
-// Nanoseconds of the thread's own CPU time a call_rcu(), kernel included; the callbacks run on another CPU.
+// Measures call_rcu() in nanoseconds of the thread's own CPU time, kernel included; the callbacks run on another CPU.
 template <class P> class EnqueueWork : public Work
 {
   public:
@@ -69,7 +69,8 @@ template <class P> class EnqueueWork : public Work
     std::vector<Object<P>> objects_;
 };
 
-// The event loop of an updater: every operation creates an object, publishes it, and retires the one that it replaces.
+// The event loop of an updater: every operation creates an object, publishes it, and retires the object that it
+// replaces.
 template <class P, bool Counted> class UpdateLoop
 {
   public:
@@ -109,13 +110,13 @@ template <class P, bool Counted> class UpdateLoop
             returned_.fetch_add(1, std::memory_order_release);
     }
 
-    static inline std::atomic<uint64_t> returned_{0}; // a process has one loop
+    static inline std::atomic<uint64_t> returned_{0}; // static, since a process has one loop
     uint64_t retired_ = 0;
     std::atomic<Object<P> *> slots_[slots] = {};
 };
 
-// Nanoseconds an operation, from the first to the return of the barrier after the last: of the clock, or of the CPU
-// time of all threads, which excludes other programs.
+// Measures an operation in nanoseconds, from the first operation to the return of the barrier after the last: by the
+// clock, or by the CPU time of all threads, which excludes other programs.
 template <class P, bool Cpu> class UpdateWork : public Work
 {
   public:
@@ -148,7 +149,8 @@ template <class P, bool Cpu> class UpdateWork : public Work
     UpdateLoop<P, false> loop_;
 };
 
-// Milliseconds from call_rcu() to the callback's return, while a callback of another thread on the same CPU sleeps.
+// Measures the milliseconds from call_rcu() to the callback's return, while a callback of another thread on the same
+// CPU sleeps.
 template <class P> class NeighbourWork : public Work
 {
   public:
@@ -196,7 +198,7 @@ template <class P> class NeighbourWork : public Work
     Object<P> slow_, quick_;
 };
 
-// The largest number of callbacks that were queued and had not returned.
+// Measures the backlog: the largest number of callbacks that were queued and had not returned.
 template <class P> class BacklogWork : public Work
 {
   public:

@@ -37,7 +37,7 @@ template <HasReaders P> struct CellReadersOf<P> {
     using Type = typename P::Readers;
 };
 
-// A reader on the other CPU, which reads continuously while this object lives; none if not wanted.
+// A reader on the other CPU, which reads continuously while this object lives. With `wanted` false there is no reader.
 template <class P> class CellReader
 {
   public:
@@ -72,7 +72,7 @@ template <class P> class CellReader
     std::thread thread_;
 };
 
-// Nanoseconds a read, net of the empty loop; the median over short blocks.
+// Measures a read in nanoseconds, net of the empty loop; the median over short blocks.
 template <class P> class CellReadWork : public Work
 {
   public:
@@ -113,7 +113,8 @@ template <class P> class CellReadWork : public Work
     const Parameters parameters_;
 };
 
-// Nanoseconds an update, from the first until the value that the last one replaced has been freed.
+// Measures an update in nanoseconds, from the first update until the value that the last update replaced has been
+// freed.
 template <class P, bool Busy> class CellUpdateWork : public Work
 {
   public:

@@ -44,8 +44,9 @@ template <class P> class NowAndThen
     std::thread runner_;
 };
 
-// The median of synchronize_rcu() in microseconds while the threads are idle or read; or nanoseconds of CPU time of all
-// threads for a callback, from its call_rcu() to its free(), where each thread is woken, queues some and sleeps again.
+// Measures a crowd of threads. While they are idle or read: the median of synchronize_rcu() in microseconds. While they
+// queue: the CPU time of all threads per callback, in nanoseconds, from call_rcu() to free(); each thread is woken,
+// queues some callbacks and sleeps again.
 template <class P, Crowd crowd> class CrowdWork : public Work
 {
   public:

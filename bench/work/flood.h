@@ -11,8 +11,8 @@ namespace bench
 {
 
 enum class Flood {
-    backlog, // the largest, after the first 0.3 s
-    whole,   // the largest, from the first call on, which creates the library's threads
+    backlog, // the largest backlog after the first 0.3 s
+    whole,   // the largest backlog from the first call on, which creates the library's threads
     others,  // nanoseconds for each million loops of the busy threads together
 };
 

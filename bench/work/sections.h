@@ -12,7 +12,7 @@
 namespace bench
 {
 
-// The body of every loop below.  `Sections` false: the same loop without the pair.
+// The body of every loop below. With `Sections` false the loop has no lock and unlock.
 template <class P, bool Sections> [[gnu::always_inline]] inline void section_loop(uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
@@ -30,8 +30,8 @@ template <class P, bool Sections> [[gnu::noinline, gnu::aligned(64)]] void secti
     section_loop<P, Sections>(count);
 }
 
-// Nanoseconds an iteration: the median of short blocks, so that preempted blocks do not count.
-// The reference is the empty loop; the value is net of it.
+// Measures an iteration in nanoseconds: the median of short blocks, so that preempted blocks do not count. The
+// reference is the empty loop; the value is the iteration less the reference.
 template <class P, bool Sections> class SectionWork : public Work
 {
   public:
@@ -83,7 +83,8 @@ struct CodeRange {
     }
 };
 
-// Bytes that differ between the loop with sections and the loop without: 0 means the same instructions.
+// Returns the number of bytes that differ between the loop with sections and the loop without: 0 means the same
+// instructions.
 class SectionCode : public Work
 {
   public:
@@ -153,7 +154,7 @@ enum class Lookups {
     overlapped, // keys are known in advance, so the CPU overlaps lookups: every instruction between them counts
 };
 
-// Nanoseconds per lookup inside a section; the reference is the same lookup without a section.
+// Measures a lookup inside a section in nanoseconds; the reference is the same lookup without a section.
 template <class P, Lookups order> class LookupWork : public Work
 {
   public:

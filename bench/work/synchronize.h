@@ -39,7 +39,7 @@ template <class P, Reader reader> class BusyReader
     explicit BusyReader(int cpu) : thread_([this, cpu] { run(cpu); })
     {
     }
-    // Returns when the reader was running a moment ago: a preempted reader would not be busy.
+    // Waits until the reader has just made progress, since a preempted reader would not be busy.
     void see_it_run() const
     {
         const uint64_t seen = sections_.load(std::memory_order_relaxed);
@@ -85,7 +85,7 @@ template <class P, Reader reader> class BusyReader
     std::thread thread_;
 };
 
-// The median of a round, in microseconds.
+// Measures synchronize_rcu(): the median of a round, in microseconds.
 template <class P, Reader reader> class SynchronizeWork : public Work
 {
   public:
@@ -192,18 +192,19 @@ class IdleThreads
     std::vector<pthread_t> threads_;
 };
 
-// The resident bytes of this process, exactly: the cheaper counters are kept for each CPU and lag.
+// Returns the exact number of resident bytes of this process; cheaper counters are kept for each CPU and are late.
 inline double resident_bytes()
 {
     std::ifstream file("/proc/self/smaps_rollup");
     for (std::string line; std::getline(file, line);)
         if (line.rfind("Rss:", 0) == 0)
             return std::stod(line.substr(4)) * 1024;
-    throw std::runtime_error("/proc/self/smaps_rollup says nothing of Rss: this figure needs Linux 4.14 or newer");
+    throw std::runtime_error("/proc/self/smaps_rollup has no line Rss: this figure needs Linux 4.14 or newer");
 }
 
-// The value is the number of bytes that registration adds for each thread (each round is a new process, since memory is
-// not given back), or the median of synchronize_rcu() in microseconds while the threads sleep.
+// Measures registered threads that sleep. The value is the number of bytes that registration adds for each thread, or
+// the median of synchronize_rcu() in microseconds. Each round is a new process, since memory is not returned to the
+// kernel.
 template <class P, bool Memory> class ManyThreadsWork : public Work
 {
   public:

@@ -50,7 +50,7 @@ template <class W> std::unique_ptr<Work> make(const Parameters &parameters)
     return std::make_unique<W>(parameters);
 }
 
-// A peer's row except for the members that the class cannot provide.
+// Makes a peer's row, except for the members that the class cannot provide.
 template <class P> constexpr Peer peer_row(const char *name, const char *what)
 {
     Peer peer{name, what, P::version, P::configure, {}};
@@ -93,7 +93,7 @@ template <class P> constexpr Peer peer_row(const char *name, const char *what)
     return peer;
 }
 
-// The same, with the loops that BENCH_SECTION_CODE() defines.
+// Makes a peer's row as above, with the loops that BENCH_SECTION_CODE() defines.
 constexpr Peer with_code(Peer peer, MakeWork code)
 {
     peer.work[static_cast<int>(Kind::pair_code)] = code;

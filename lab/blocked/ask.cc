@@ -30,7 +30,7 @@ bool ask_for(const std::string &program, const char *what, const Request &reques
     try {
         result = from_text<Result>(answer);
     } catch (const std::exception &failure) {
-        error = fmt::format("{}: an answer that cannot be read: {}", program, failure.what());
+        error = fmt::format("{} sent an answer that cannot be read: {}", program, failure.what());
         return false;
     }
     return true;

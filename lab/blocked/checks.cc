@@ -155,7 +155,7 @@ void judge_order(const Plan &plan, Verdicts &all)
                          result.rounds, cell.request.older, cell.request.later, result.ended_early, result.not_ended,
                          result.older_not_waited)});
         all.push_back({judged(any, result.later_waited_for == 0, Outcome::failed),
-                       fmt::format("{}: no task whose section began later is waited for", name),
+                       fmt::format("{}: no grace period waits for a task whose section began later", name),
                        fmt::format("{} of {}", result.later_waited_for, result.rounds * cell.request.later)});
     }
 }

@@ -56,14 +56,15 @@ struct Phase {
 
 struct RunResult {
     Phase throughput;  // preemptors and grace periods, meter off: the rates that are compared
-    Phase metered;     // the same with the meter on
+    Phase metered;     // preemptors and grace periods, with the meter on
     Phase without_gp;  // preemptors, but no grace period
     Phase undisturbed; // grace periods, but no preemptor
     std::vector<uint64_t> gp_latency_ns, wake_lateness_ns;
     uint64_t errors = 0; // readers that saw a record after the grace period that retired it
 };
 
-// A check which tasks a grace period waits for: the older tasks park before it begins, the later tasks after.
+// A check of the tasks for which a grace period waits: the older tasks park before it begins, the later tasks after its
+// beginning.
 struct OrderRequest {
     Lists lists = Lists::percpu;
     unsigned rounds = 0, older = 0, later = 0;
@@ -92,7 +93,8 @@ struct CrowdResult {
     double promotion_ns = 0; // time to promote one task, within one grace period
     double begin_ns = 0;     // from the call until the grace period waits for all of the tasks
     double end_ns = 0;       // from the last end of a section until the call returned
-    double spread_ns = 0; // of begin_ns and end_ns together: half the distance between the quartiles of the repetitions
+    double spread_ns =
+        0; // spread of begin_ns and end_ns together: half the distance between the quartiles of the repetitions
     double gp_without_ns = 0;    // a grace period with no parked task
     double lock_hold_ns_max = 0; // the longest time that the leaf's lock was held
 };

@@ -10,7 +10,7 @@ namespace
 {
 
 constexpr double start_and_end_s = 0.06;
-constexpr double shortest = 0.25; // the shortest phases, as a fraction of the usual ones
+constexpr double shortest = 0.25; // length of the shortest phases, as a fraction of the usual length
 
 double phases_s(const RunRequest &request)
 {

@@ -23,7 +23,7 @@ struct ListsRow : Fields {
     Number iterations_per_s_mean{*this, "iterations_per_s_mean", {iterations, "iterations/s"}};
     Number iterations_per_s_stddev{*this, "iterations_per_s_stddev", {iterations, "+-"}};
     Number over_spin_pct{*this, nullptr, {iterations, "over node-spin", "{:+.0f}%"}};
-    Number preempted_pct{*this, "preempted_pct", {iterations, "preempted %"}}; // of the CPUs' time, as measured
+    Number preempted_pct{*this, "preempted_pct", {iterations, "preempted %"}}; // measured share of the CPUs' time
     Count grace_periods{*this, "grace_periods", {iterations, "gps"}}, errors{*this, "reader_errors"};
     Number gp_latency_us_p50{*this, "gp_latency_us_p50", {iterations, "gp p50 µs"}};
     Number gp_latency_us_p99{*this, "gp_latency_us_p99", {iterations, "gp p99 µs"}};
@@ -74,7 +74,7 @@ struct CrowdRow : Fields {
     Number unlock_ns{*this, "unlock_ns", {0, "unlock ns"}};
     Number promotion_ns_each{*this, "promotion_ns_each", {0, "promotion ns each"}};
     Number begin_us{*this, "begin_us", {0, "begin µs"}}, end_us{*this, "end_us", {0, "end µs"}};
-    Number spread_us{*this, "spread_us", {0, "+-"}}; // of begin and end together
+    Number spread_us{*this, "spread_us", {0, "+-"}}; // spread of begin and end together
     Number gp_without_us{*this, "gp_without_us", {0, "gp with none µs"}};
     Number lock_hold_us_max{*this, "lock_hold_us_max", {0, "lock hold max µs"}};
 };

@@ -16,10 +16,11 @@ namespace lab::expedited
 namespace
 {
 
-constexpr double down_by_pct = -98; // our bar, beside load from another process group
+constexpr double down_by_pct = -98; // this project's bar, with load from another process group
 constexpr double document_mean_pct = -94.49,
-                 document_max_pct = -99.38; // the document of 2022: kthread_worker against workqueues
-// A reduction of the mean to this share would show that boosting alone helps; few experiments seldom show less.
+                 document_max_pct = -99.38; // figures of the document of 2022: kthread_worker against workqueues
+// If boosting alone reduces the mean to this share or less, boosting alone helps. A smaller effect seldom shows in few
+// experiments.
 constexpr double no_help = 0.5;
 constexpr double p99_limit_ns = 1e6;
 constexpr double p50_share_of_liburcu = 1.0 / 50;
@@ -47,7 +48,7 @@ const Cell *cell_of(const Plan &plan, Group group, bool boost, Worker worker)
     return find_cell(plan, group, Call::expedited, 0, boost, worker);
 }
 
-// A figure computed for each experiment, so that its spread is known.
+// Values of a figure, one for each experiment, so that its spread is known.
 using OfExperiment = double (*)(const std::vector<uint64_t> &latency_ns);
 
 double mean_of(const std::vector<uint64_t> &values)
@@ -96,7 +97,7 @@ struct Named {
 const Named maximum = {"maximum", &Summary::max_ns, max_of, down_by_pct, document_max_pct};
 const Named mean = {"mean", &Summary::avg_ns, mean_of, down_by_pct, document_mean_pct};
 
-// The reduction of a figure: over all calls together, as in the document, and in each experiment, for the spread.
+// The reduction of a figure: for all calls together, as in the document, and for each experiment, for the spread.
 struct Drop {
     Figure before, after, pct;
     std::size_t rounds = 0;
@@ -153,7 +154,8 @@ void judge_against_document(const Plan &plan, Group group, Worker worker, bool t
     }
 }
 
-// Judges our figure beside load from another process group.  The bar is for boosted readers only, as in the document.
+// Judges the reduction with load from another process group against this project's bar. The bar is for boosted readers
+// only, as in the document.
 void judge_loaded(const Plan &plan, bool times, bool boost, Verdicts &verdicts)
 {
     const Cell *before = cell_of(plan, Group::loaded, boost, Worker::workqueue),
@@ -170,7 +172,8 @@ void judge_loaded(const Plan &plan, bool times, bool boost, Verdicts &verdicts)
     }
 }
 
-// Judges whether a caller that advances the first step itself waits less than the floor: it needs no wake-up.
+// Judges whether a caller that takes the first step itself waits less than the wake-up floor, since it needs no
+// wake-up.
 void judge_floor(const Plan &plan, bool times, Verdicts &verdicts)
 {
     const Cell *floor = find_cell(plan, Group::worker, Call::round_trip, 0, false),
@@ -185,7 +188,8 @@ void judge_floor(const Plan &plan, bool times, Verdicts &verdicts)
     }
 }
 
-// Judges the document's first claim.  An interval that contains both a halved mean and no effect is "not judged".
+// Judges the document's first claim.  The verdict is "not judged" if the interval contains both a halved mean and no
+// effect.
 void judge_boosting_alone(const Plan &plan, Group group, bool times, Verdicts &verdicts)
 {
     const Cell *without = cell_of(plan, group, false, Worker::workqueue),

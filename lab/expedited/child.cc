@@ -103,7 +103,7 @@ class Caller
                 measure(load);
         }
     }
-    // Returns true if the time has run out and the call under way has had some milliseconds more.
+    // Returns true if the time has run out and the running call has had some milliseconds more.
     bool is_late() const
     {
         return end_ != 0 && now_ns() > end_ + 2 * pause_between_ns;
@@ -149,7 +149,7 @@ class Caller
         call_once();
         const int64_t took = now_ns() - begin;
         record_.latency_ns.push(static_cast<uint64_t>(took));
-        record_.outcomes->unfinished += stop_; // the call was under way when the readers were stopped
+        record_.outcomes->unfinished += stop_; // a call was running when the readers were stopped
         if (variant_.call == Call::round_trip)
             return load.keep(old);
         old->poison();

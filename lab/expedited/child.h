@@ -21,7 +21,7 @@ enum class Call {
     request,    // requests expedited grace periods at a fixed rate and does not wait
 };
 
-// Values of exp_worker: the document's baseline, the document's change alone, and our default.
+// Values of exp_worker: the document's baseline, the document's change alone, and this library's default.
 enum class Worker { workqueue, kthread_only, kthread };
 const char *name_of(Worker worker);
 
@@ -71,7 +71,7 @@ struct ExperimentRecord {
 bool run_experiment(const Variant &variant, const ExperimentOptions &options, ExperimentRecord &record,
                     std::string &error);
 
-// synchronize_rcu() of liburcu-memb.  It is in a file of its own because both libraries use the same names.
+// synchronize_rcu() of liburcu-memb.  This function is in a separate file because both libraries use the same names.
 void liburcu_synchronize();
 
 } // namespace lab::expedited

@@ -88,7 +88,7 @@ void count_in_this_process(Isolation isolation, const ExperimentOptions &options
     settings.insert(settings.end(), options.settings.begin(), options.settings.end());
     if (!rtrcu_peer.start(settings, error))
         throw std::runtime_error(error);
-    synchronize_rcu_expedited(); // the first use, at which the library creates its threads
+    synchronize_rcu_expedited(); // the first use of the library, which creates its threads
     Reader reader;
     std::thread thread([&] { reader.read(isolation, cpu); });
     while (reader.sections.load() < 1000)

@@ -19,15 +19,15 @@ namespace lab::expedited
 enum class Isolation {
     control,        // no grace period: shows the machine's other interrupts
     expedited,      // synchronize_rcu_expedited() in the library's default configuration
-    normal,         // the same calls with normal=1
-    no_membarrier,  // the same with membarrier=off: readers fence, no interrupt is sent
+    normal,         // synchronize_rcu_expedited() with normal=1
+    no_membarrier,  // synchronize_rcu_expedited() with membarrier=off: readers fence, and no interrupt is sent
     quiescent_state // the default configuration, and a reader of the quiescent-state discipline
 };
 const char *name_of(Isolation isolation);
 
 struct InterruptTotals {
     int64_t wall_ns;
-    uint64_t interrupts; // function calls, at the reader's CPU
+    uint64_t interrupts; // function-call interrupts at the reader's CPU
     uint64_t grace_periods, sections;
 };
 

@@ -57,7 +57,7 @@ OutsideLoad::~OutsideLoad()
         waitpid(process, nullptr, 0);
 }
 
-// Starts a process that ends when this one ends, for whatever reason.
+// Starts a process that ends when this process ends, for any reason.
 void OutsideLoad::start(void (*work)())
 {
     const pid_t parent = getpid(), process = fork();

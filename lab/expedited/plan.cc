@@ -107,7 +107,7 @@ std::vector<uint64_t> Cell::all_latencies() const
 
 Plan make_plan(bool quick, double seconds, unsigned cpus)
 {
-    // Shares of the time, and the time that an experiment needs beside its measurement: for the start and the end of
+    // Shares of the run's time, and the time that an experiment needs besides its measurement, to start and end
     // processes and threads.
     constexpr double share[groups] = {0.37, 0.21, 0.12, 0.26}, start_s[groups] = {0.08, 0.3, 0.1, 0.15};
     constexpr double interrupts_share = 0.04, interrupts_start_s = 0.02;

@@ -32,7 +32,7 @@ struct ThroughputRow : Fields {
     Count readers{*this, "readers", {0, "busy readers"}};
     Text label{*this, nullptr, {0, ""}};
     Flag boost{*this, "boost"};
-    Number sections_per_s{*this, "sections_per_s", {0, "sections/s"}}; // median of the experiments
+    Number sections_per_s{*this, "sections_per_s", {0, "sections/s"}}; // the median of the experiments
     Number spread_pct{*this, "spread_pct", {0, "+-%"}};                // half the distance between the quartiles
     Number requests_per_s{*this, "requests_per_s", {0, "requests/s"}};
     Number grace_periods_per_s{*this, "grace_periods_per_s", {0, "gps/s"}};
@@ -46,7 +46,7 @@ struct ThroughputRow : Fields {
 struct InterruptRow : Fields {
     Text table{*this, "table"}, name{*this, "variant", {0, "variant"}};
     Count experiments{*this, "experiments", {0, "experiments"}};
-    Number interrupts_per_s{*this, "interrupts_per_s", {0, "interrupts/s"}}; // median of the experiments
+    Number interrupts_per_s{*this, "interrupts_per_s", {0, "interrupts/s"}}; // the median of the experiments
     Number spread_pct{*this, "spread_pct", {0, "+-%"}};                      // half the distance between the quartiles
     Number grace_periods_per_s{*this, "grace_periods_per_s", {0, "gps/s"}};
     Number per_grace_period{*this, "interrupts_per_grace_period", {0, "beyond control, each gp", "{:+.3f}"}};

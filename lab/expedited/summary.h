@@ -10,7 +10,7 @@
 namespace lab::expedited
 {
 
-// The tables: the two tables of the document with all their lines, and a third table of ours.
+// The tables: the two tables of the document with all their lines, and a third table of this project.
 constexpr int durations = 0, ranges = 1, turned = 2;
 
 // A figure, and its difference from another row's figure in per cent of the latter.

@@ -36,7 +36,7 @@ void CallbackMeter::begin_call(int64_t due_ns, bool with_cpu, const LoopTimers &
     if (with_cpu)
         cpu_at_begin_ = thread_cpu_ns();
     begin_ns_ = now_ns();
-    // Both clocks are read here, so their drift is that of one call only.
+    // Both clocks are read at each call, so their drift is that of one call only.
     const uint64_t now = cycles_now();
     auto cycles = [](int64_t ns) {
         return static_cast<uint64_t>(static_cast<double>(std::max<int64_t>(ns, 0)) * cycles_per_ns());

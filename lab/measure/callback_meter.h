@@ -29,7 +29,7 @@ struct BatchRecord {
     uint64_t late_callbacks = 0; // callbacks begun after the due time: an upper bound
     int64_t late_ns = 0;         // from the due time to the end; from the begin to the end if the batch began later
                                  // than the due time
-    int64_t late_cpu_ns = 0;     // the same in thread CPU time: an upper bound
+    int64_t late_cpu_ns = 0;     // late_ns in thread CPU time: an upper bound
     int64_t own_ns = 0;          // the part of late_cpu_ns that the callbacks themselves took: late_share.h
 };
 

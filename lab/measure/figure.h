@@ -33,7 +33,7 @@ inline Figure diff_pct(const Figure &before, const Figure &after)
     return before && after && *before != 0 ? Figure(100 * (*after - *before) / *before) : std::nullopt;
 }
 
-// Return the upper median, and half the distance between the quartiles in per cent of it.
+// Return the upper median, and half the distance between the quartiles in per cent of the median.
 inline Figure median(std::vector<double> values)
 {
     if (values.empty())

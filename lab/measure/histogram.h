@@ -9,8 +9,8 @@
 namespace lab
 {
 
-// Returns the counts in `bins` bins of equal width in log(value), between low and high.  Values outside count in the
-// first or last bin.
+// Returns the counts in `bins` bins of equal width in log(value), between low and high.  Values below low count in the
+// first bin, values above high in the last bin.
 inline std::vector<double> log_histogram(const std::vector<uint64_t> &values, double low, double high, unsigned bins)
 {
     namespace bh = boost::histogram;

@@ -29,7 +29,7 @@ def curves_of(data):
 
 
 def chart_iterations(data):
-    """Each run as a point, their mean as a line; the RFC's means in a row above."""
+    """Returns a chart: each run as a point, the runs' mean as a line, and the RFC's means in a row above."""
     chart = Chart(["the RFC of 2026", "this run"], Axis("iterations per second, of all readers", log=True,
                                                         unit="iterations/s"), Axis(""))
     for lists, rate in PUBLISHED.items():
@@ -42,7 +42,7 @@ def chart_iterations(data):
 
 
 def chart_holds(data):
-    """A histogram of the hold times of the node's lock, as counts per second of measured time."""
+    """Returns a histogram of the hold times of the node's lock, as counts per second of measured time."""
     chart = Chart([""], Axis("the node's lock was held for this or up to twice as long, µs", log=True, unit="µs"),
                   Axis("times per second", log=True))
     seconds = data["args"]["metered_ms"] / 1000
@@ -55,7 +55,7 @@ def chart_holds(data):
 
 
 def chart_shares(data):
-    """Hold times of the lock: for each iteration, and for each acquisition."""
+    """Returns a chart of the hold times of the lock, for each iteration and for each acquisition."""
     rows = [row for row in rows_of(data, "lists") if row["lists"] != "none"]
     kinds = [("an iteration", lambda row: (row["lock_hold_ns_per_iteration"] or 0) / 1000),
              ("an acquisition, mean", lambda row: row["lock_hold_us_mean"]),
@@ -137,7 +137,7 @@ def conclusion(data):
     found = {row["lists"]: row["iterations_per_s_mean"] for row in rows_of(data, "lists")}
     spin, percpu = found.get("node-spin"), found.get("percpu")
     if not spin or not percpu:
-        return "The tables below have what was measured."
+        return "The tables below have the measured figures."
     return (f"On this machine, with carriers that are preempted, per-CPU lists let readers make {figure_text(percpu)} "
             f"iterations per second and the node's spinning list {figure_text(spin)}: "
             f"{100 * (percpu / spin - 1):+.0f} %.")
@@ -168,10 +168,10 @@ def page(data):
         section("How many iterations do readers make while carriers are preempted?", chart_iterations(data),
                 lists_table(data)),
         section("How long is the node's lock held?", chart_shares(data), lock_table(data)),
-        section("Histogram of its hold times", chart_holds(data)),
+        section("Histogram of the hold times of the node's lock", chart_holds(data)),
         section("How long do grace periods take?", chart_latency(data)),
         section("What does a crowd of parked tasks cost a grace period?", chart_crowds(data), crowd_table(data)),
-        section("Which tasks are waited for?", order_table(data)),
+        section("For which tasks does a grace period wait?", order_table(data)),
         section("Verdicts", verdict_list(data)), section("The variants", about)])
 
 

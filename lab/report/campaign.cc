@@ -111,7 +111,7 @@ bool campaign_add(Campaign &campaign, const std::string &file_name, const Json &
         campaign = std::move(sum);
         return true;
     } catch (const Mistake &mistake) {
-        error = fmt::format("{} is no result of `rtrcu torture --json`: {}", file_name, mistake.text);
+        error = fmt::format("{} was not written by `rtrcu torture --json`: {}", file_name, mistake.text);
         return false;
     }
 }

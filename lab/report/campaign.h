@@ -15,7 +15,7 @@ struct CampaignScenario {
     uint64_t runs = 0, skipped = 0, reads = 0, grace_periods = 0, errors = 0, near_misses = 0;
     double seconds = 0;
     std::size_t oldest_age = 0;         // the highest age in which a reader found an object; 2 and more are errors
-    bool is_control = false;            // it must fail, so its errors are expected
+    bool is_control = false;            // the scenario must fail, so its errors are expected
     std::vector<std::string> failed_at; // "seed 7 (file)"
 };
 

@@ -75,7 +75,8 @@ def library():
 
 
 def number(value):
-    """Returns a number with three digits; whole numbers have no decimals."""
+    """Returns a number as text: integers, and values from 100, without decimals; values from 1 with one decimal;
+    smaller values with two significant digits."""
     if value is None:
         return "–"
     if value == 0:
@@ -86,7 +87,8 @@ def number(value):
 
 
 class Axis:
-    """The title of an axis, whether it is logarithmic, the unit of its values; ends and ticks, if they are fixed."""
+    """An axis: its title, whether it is logarithmic, the unit of its values, and its ends and ticks if they are
+    fixed."""
 
     def __init__(self, title, *, log=False, unit="", least=None, most=None, ticks=None):
         self.title, self.log, self.unit, self.least, self.most, self.ticks = title, log, unit, least, most, ticks
@@ -108,12 +110,12 @@ class Axis:
                  "automargin": True, "range": ends}
         if self.ticks:
             return shown | {"tickvals": self.ticks, "ticktext": [number(tick) for tick in self.ticks]}
-        # Ticks show whole numbers; plotly's default labels 2,000 with a small 2.
+        # Ticks show whole numbers; by default plotly labels 2,000 only with a small 2.
         return shown | ({"tickformat": ",.4~r", "nticks": max(3, math.ceil(ends[1] - ends[0]))} if self.log else {})
 
 
 class Chart:
-    """Rows of axes with one horizontal axis; series of the same name share one entry in the legend."""
+    """A chart: rows of axes that share one horizontal axis. Series of the same name share one entry in the legend."""
 
     def __init__(self, rows, x, y, *, height=300, gap=46, legend=True):
         self.rows = list(rows)  # their titles; [""]: one row without
@@ -216,7 +218,8 @@ class Chart:
         return self.x.ends(values + [value for value, _ in self.marks], head)
 
     def add_marks(self, figure, ends, heights):
-        """Draws the vertical lines up to their labels, which are on one side, ordered so that no line crosses one."""
+        """Draws the vertical lines up to their labels. The labels are on one side, in an order in which no line crosses
+        a label."""
         placed = [(math.log10(value) if self.x.log else value, value, text) for value, text in sorted(self.marks)]
         width = NARROW / (ends[1] - ends[0])
         left = all((at - ends[0]) * width > LABEL_LETTER * len(text) for at, _, text in placed)

@@ -54,8 +54,8 @@ class Document
     // Writes the document as text.  Returns false with a message that names the file if it fails.
     bool write(const std::string &file_name, std::string &error) const;
     // Writes DIRECTORY/EXPERIMENT.json, and runs EXPERIMENT_html.py, which makes DIRECTORY/EXPERIMENT.html from it.
-    // Returns a sentence for the user: the file that was written, or the reason and advice.  The command does not fail
-    // without a page.
+    // Returns a sentence for the user: the file that was written, or the reason why it was not, and advice. A command
+    // without a page does not fail.
     std::string write_page(const std::string &directory) const;
 
   private:

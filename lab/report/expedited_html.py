@@ -26,10 +26,10 @@ FIELDS = [
 ]
 COLOURS = {"workqueue": "red", "kthread-only": "orange", "kthread": "blue", "normal=1": "green", "none": "floor"}
 WORKERS = ("workqueue", "kthread-only", "kthread")
-ENVIRONMENTS = {"quiet": "nothing beside it", "loaded": "beside hogs and writers of another process group"}
+ENVIRONMENTS = {"quiet": "no other load", "loaded": "with hogs and writers in another process group"}
 BUSY = [("rtrcu", True, "rtrcu, boosting", "blue"), ("rtrcu", False, "rtrcu, no boosting", "orange"),
         ("liburcu-memb", False, "liburcu-memb", "brown")]
-FLOOR = "floor: the caller wakes a real-time thread and waits for its answer, without a grace period."
+FLOOR = "floor: the caller wakes a real-time thread and waits for the thread's answer, without a grace period."
 FIGURES = [("median_ns", "median", "diamond"), ("avg_ns", "mean", "circle"), ("max_ns", "largest", "line-ns-open")]
 
 
@@ -46,7 +46,7 @@ def published(key, after):
 
 
 def chart_workers(data):
-    """Median, mean and largest duration of each variant, with those of 2022 in a row above."""
+    """Returns a chart of each variant's median, mean and largest duration, with the figures of 2022 in a row above."""
     rows = rows_of(data, "worker")
     environments = environments_of(rows)
     chart = Chart(["Linux, 2022", *(ENVIRONMENTS[name] for name in environments)],
@@ -60,7 +60,7 @@ def chart_workers(data):
                 ("floor" if row["worker"] == "none" else f"{row['worker']}, {boosting(row['boost'])}",
                  row[key] / 1000 if row[key] else None) for row in rows if row["environment"] == environment],
                          name, colour, symbol=symbol)
-    return chart.html(f"The document boosts in both rows. {FLOOR}")
+    return chart.html(f"In both rows of the document readers are boosted. {FLOOR}")
 
 
 def chart_tails(data):
@@ -84,7 +84,8 @@ def chart_tails(data):
 
 
 def chart_busy(data):
-    """Median, 99th percentile (the maximum if there is none) and maximum, by number of readers."""
+    """Returns a chart of the median, the 99th percentile (the maximum if there is none) and the maximum, by number of
+    readers."""
     readers = sorted({row["readers"] for row in rows_of(data, "busy_readers")})
     chart = Chart([""], Axis("busy readers", log=True, unit="readers", ticks=readers),
                   Axis("wait, µs", log=True, unit="µs"))
@@ -99,8 +100,8 @@ def chart_busy(data):
             chart.level("", row["p50_ns"] / 1000, "median of a wake-up")
     few = any(row["p99_ns"] is None for row in rows_of(data, "busy_readers") if row["peer"] != "floor")
     cut = sum(row["unfinished"] or 0 for row in rows_of(data, "busy_readers"))
-    return chart.html(("Where samples are too few for p99, the largest stands for it. " if few else "")
-                      + (f"{figure_text(cut)} calls had not ended with their experiment and are left out." if cut
+    return chart.html(("Where samples are too few for p99, the largest duration is drawn instead. " if few else "")
+                      + (f"{figure_text(cut)} calls had not returned when their experiment ended: left out." if cut
                          else ""))
 
 
@@ -132,7 +133,7 @@ def difference(before, after):
 
 
 def document_table(data, environment):
-    """Both tables of the document, with this run's figure beside each row."""
+    """Returns both tables of the document, with this run's figure beside each of its figures."""
     found = {(r["worker"], r["boost"]): r for r in rows_of(data, "worker")
              if r.get("environment", "quiet") == environment}
     floor = found.get(("none", None), {})
@@ -185,7 +186,8 @@ def throughput_table(data):
 
 
 def conclusion(data):
-    """Returns a sentence: the means in the quiet environment, and the median beside the most readers."""
+    """Returns the conclusion: a sentence with the means in the quiet environment, and the median beside the most
+    readers."""
     found = {r["worker"]: r["avg_ns"] for r in rows_of(data, "worker")
              if r.get("environment", "quiet") == "quiet" and r["boost"] and r["avg_ns"]}
     parts = []
@@ -223,8 +225,8 @@ def page(data):
     return page_html.page_text("expedited", "Expedited grace periods, by the thread that runs them", [
         page_html.conclusion(data, conclusion(data)) + page_html.warning(noise(data)),
         section("How long does a critical caller wait?", chart_workers(data)),
-        section("How often does it wait longer?", chart_tails(data)),
-        section("How long does it wait beside more readers than CPUs?", chart_busy(data), busy_table(data)),
+        section("How often does the caller wait longer than a given time?", chart_tails(data)),
+        section("How long does the caller wait beside more readers than CPUs?", chart_busy(data), busy_table(data)),
         section("What does boosting cost the readers?", chart_throughput(data), throughput_table(data)),
         section("How many interrupts reach the CPU of an isolated reader?", chart_interrupts(data),
                 interrupt_table(data)),

@@ -76,7 +76,7 @@ Outcome judge_most(const Interval &interval, double bar, Outcome otherwise)
     return interval.low > bar ? otherwise : Outcome::not_judged;
 }
 
-// Judges the claim that the interval from `from` to `to` is below the bar.
+// Judges whether the interval from `from` to `to` is below the bar.
 static Outcome judge_below(double from, double to, double bar, Outcome otherwise)
 {
     if (from <= bar && bar <= to)

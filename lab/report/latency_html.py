@@ -53,7 +53,7 @@ def policy_rows(data, workloads, policies):
 
 
 def chart_tails(data):
-    """The share of deadlines that are late by more than x, on two logarithmic axes."""
+    """Returns a chart of the share of deadlines that are late by more than x, on two logarithmic axes."""
     chart = Chart(workloads_of(data), Axis("late by more than, µs", log=True, unit="µs", least=10),
                   Axis("share of deadlines", log=True), height=260)
     for name in workloads_of(data):
@@ -87,7 +87,7 @@ def chart_overruns(data):
 
 
 def chart_why(data):
-    """The lateness of each variant's late samples by its causes."""
+    """Returns a chart of the lateness of each variant's late samples, divided by causes."""
     rows = data.get("why", [])
     hues = [hue for hue in charts.COLOURS if hue not in ("floor", "red")]
     chart = Chart([""], Axis("of the lateness of late samples, %", least=0, unit="%"), Axis(""))
@@ -108,7 +108,7 @@ def why_table(data):
 
 
 def chart_shares(data):
-    """The callbacks' own share of a sample's lateness."""
+    """Returns a chart of the callbacks' own share of a sample's lateness."""
     kinds = [("callback_share_us_p99", "p99", "circle", "green"),
              ("callback_share_us_p999", "p99.9", "diamond", "blue"),
              ("callback_share_us_p9999", "p99.99", "square", "violet"),
@@ -127,7 +127,7 @@ def chart_shares(data):
 
 
 def chart_table1(data):
-    """Stock and the cures on one CPU, with intervals, beside the document's figures."""
+    """Returns a chart of stock and the cures on one CPU, with intervals, beside the document's figures."""
     rows = data.get("table1", [])
     workloads = list(dict.fromkeys(row["workload"] for row in rows))
     chart = Chart(workloads, Axis("lateness, µs", log=True, unit="µs"), Axis(""))
@@ -148,7 +148,7 @@ def chart_table1(data):
 
 
 def chart_backlog(data, name):
-    """A small chart for each policy, all with the same axes."""
+    """Returns a small chart for each policy, all with the same axes."""
     curves = [c for c in shown_curves(data, name) if c["policy"] != "none" and c["backlog"]]
     if not curves:
         return ""
@@ -169,7 +169,7 @@ TRACED = ("unbounded", "throttle-16", "throttle", "krcud", "krcud-always", "inli
 
 
 def chart_timelines(data):
-    """The 100 ms around each policy's worst sample, as figures 1, 3 and 13 of the paper draw them."""
+    """Returns timelines of the 100 ms around each policy's worst sample, as in figures 1, 3 and 13 of the paper."""
     name = "flood" if "flood" in workloads_of(data) else next(iter(workloads_of(data)), None)
     curves = {c["policy"]: c for c in shown_curves(data, name) if c.get("deadlines")}
     policies = [policy for policy in TRACED if policy in curves]
@@ -254,7 +254,7 @@ def fifo_rows(data):
 
 
 def chart_fifo(data):
-    """The backlog of a FIFO updater after each due time, by variant."""
+    """Returns a chart of the backlog of a FIFO updater after each due time, by variant."""
     curves = [curve for curve in data["curves"] if curve["workload"] == "fifo" and curve["backlog"]]
     chart = Chart([""], Axis("time since the start, ms", unit="ms", least=0),
                   Axis("callbacks that wait", log=True, unit="callbacks"), height=300)
@@ -349,7 +349,7 @@ def result_table(data):
 
 
 def document_table(data):
-    """The measurements of Sarma and McKenney in 2004, with this run's figures beside them."""
+    """Returns a table of the measurements of Sarma and McKenney in 2004, with this run's figures beside them."""
     load = policy_rows(data, ("dcache", "route"), ("unbounded",))
     flood = policy_rows(data, ("flood",), ("unbounded",))
     cures = policy_rows(data, ("flood",), ("inline", "daemon", "krcud", "throttle", "direct"))
@@ -463,7 +463,7 @@ def page(data):
         section("How many callbacks of a FIFO updater wait beside busy ordinary threads?", chart_fifo(data),
                 fifo_table(data)),
         section("How many callbacks wait?", *(chart_backlog(data, name) for name in workloads_of(data))),
-        section("How long do callbacks wait, against how many wait?", chart_invocations(data)),
+        section("How long do callbacks wait, and how many callbacks wait?", chart_invocations(data)),
         section("An updater that interrupts a walk", interrupting_table(data)),
         section("Sarma and McKenney: making RCU safe for realtime (UseLinux 2004), and this run",
                 document_table(data) if loops else ""),

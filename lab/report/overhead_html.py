@@ -28,7 +28,7 @@ def engine_rows(data, environment):
 
 
 def published_engines(data):
-    """Returns the names of 2002, and our labels of the engines with the same features."""
+    """Returns pairs of an engine's name in 2002 and the label of this library's engine with the same features."""
     return data["args"]["published_engines"]
 
 
@@ -37,7 +37,8 @@ def published_rows(data, environment):
 
 
 def counterpart_ticks(data, environment):
-    """Returns our ticks by function of 2002 and label: in the published unit, or for a million packets without base."""
+    """Returns this run's ticks by function of 2002 and label: in the published unit, or, without base, for a million
+    packets."""
     return {(row["published"], row["label"]): row["ticks_as_published"] or row["ticks_per_million_packets"] or 0
             for row in rows_of(data, "counterpart") if row["environment"] == environment}
 
@@ -48,7 +49,8 @@ def kind_of(function):
 
 
 def sums(data, environment):
-    """Returns [(title, engine, {kind: ticks})] of the engines of 2002, then of ours with the same features."""
+    """Returns [(title, engine, {kind: ticks})] of the engines of 2002, then of this library's engines with the same
+    features."""
     found = []
     for name in published_engines(data):
         kinds = {}
@@ -77,7 +79,8 @@ def chart_cost(data):
 
 
 def chart_sums(data):
-    """Look-up and RCU work without `schedule`: the sum on which the conclusions of 2002 are based."""
+    """Returns a chart of look-up and RCU work without `schedule`, the sum on which the conclusions of 2002 are
+    based."""
     titles = [f"{title}, {ENVIRONMENTS[name]}" for name in environments_of(data) for title in ("2002", "this run")]
     chart = Chart(titles, Axis("profile ticks, as published", least=0, unit="ticks"), Axis(""))
     for name in environments_of(data):
@@ -133,7 +136,8 @@ def ticks_text(ticks):
 
 
 def published_table(data, environment):
-    """Functions of 2002 by engine: the published ticks, then those of our engines with the same features."""
+    """Returns a table of the functions of 2002 by engine: the published ticks, then the ticks of this library's engines
+    with the same features."""
     ours = counterpart_ticks(data, environment)
     published = {row["function"]: row for row in published_rows(data, environment)}
     engines = published_engines(data)
@@ -157,7 +161,7 @@ def mapping_table(data):
 
 
 def function_table(data, environment):
-    """Ticks of our functions for a million packets, the largest first."""
+    """Returns a table of this run's ticks by function for a million packets, the largest first."""
     ticks, about = {}, {}
     for row in rows_of(data, "function"):
         if row["environment"] == environment:
@@ -204,7 +208,7 @@ def conclusion(data):
             parts.append(f"with {ENVIRONMENTS[name]}, a packet took {base_ns} ns of CPU time with base and "
                          f"{figure_text(least['cpu_ns_per_packet'])} with {least['label']}, and "
                          f"{paid} of {len(others)} engines took less than base")
-    return f"On this machine, {'; '.join(parts)}." if parts else "The tables below have what was measured."
+    return f"On this machine, {'; '.join(parts)}." if parts else "The tables below have the measured figures."
 
 
 def noise(data):
@@ -219,9 +223,9 @@ def noise(data):
 def page(data):
     args = data["args"]
     about = (
-        f"<p>{args['threads']} threads forward packets to random destinations, a new one after every 5, through a "
-        "route cache. base takes a reader-writer lock for each hash chain and a reference count; the engines find "
-        f"grace periods in different ways.</p><p class='note'>{machine_text(data)} Prefixes: {args['prefixes']}. "
+        f"<p>{args['threads']} threads forward packets through a route cache. Destinations are random, and change "
+        "after every 5 packets. base takes a reader-writer lock for each hash chain and a reference count; the engines "
+        f"find grace periods in different ways.</p><p class='note'>{machine_text(data)} Prefixes: {args['prefixes']}. "
         f"{args['rounds']} rounds of {args['measure_ms']} ms for each variant; a profile sample every "
         f"{args['sample_us']:g} µs of CPU time. {args['published_columns']}</p>")
     tables = "".join(f"<h3>{ENVIRONMENTS[name]}</h3>{published_table(data, name)}" for name in environments_of(data))
@@ -233,8 +237,8 @@ def page(data):
         section("Look-up and RCU work, beside RCU overhead measurements (OLS 2002)", chart_sums(data), tables),
         section("How long do callbacks wait?", chart_latency(data), callbacks_table(data)),
         section("Verdicts", verdict_list(data)),
-        section("Our functions: ticks for a million packets", functions),
-        section("Functions of 2002, and our corresponding functions", mapping_table(data)),
+        section("Functions of this run: ticks for a million packets", functions),
+        section("Functions of 2002, and the corresponding functions of this run", mapping_table(data)),
         section("The engines", about)])
 
 

@@ -10,7 +10,7 @@ from charts import number as figure_text
 
 EXIT_NO_CHARTS = 3  # the page has been written, with its tables alone
 INSTALL = "apt-get install python3-plotly"
-# Debian's packages are visible to Debian's interpreter only; another one may come first in PATH.
+# Debian's packages are visible to Debian's interpreter only; another interpreter may precede it in PATH.
 SYSTEM_PYTHON = "/usr/bin/python3"
 THEMES = {
     "light": {"ink": "#222222", "dim": "#666666", "grid": "#dddddd", "back": "#ffffff", "blue": "#1f6fb4",
@@ -117,7 +117,7 @@ def page_text(name, heading, parts):
 
 
 def find_library(available):
-    """Starts the script again under Debian's interpreter if this interpreter does not have the library."""
+    """Starts the script again under Debian's interpreter if this interpreter does not find plotly."""
     if not available and sys.executable != SYSTEM_PYTHON and os.access(SYSTEM_PYTHON, os.X_OK):
         os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The pictures of README.md and docs/scale.md, as SVG for light and dark pages, by matplotlib (python3-matplotlib).
+"""Draws the pictures of README.md and docs/scale.md, as SVG for light and dark pages, by matplotlib
+(python3-matplotlib).
 
 usage: picture.py flood LATENCY.json STEM
        picture.py idle BENCH.json STEM
@@ -27,7 +28,7 @@ HUES = {"unbounded": "red", "inline": "blue", "daemon": "green", "krcud": "orang
 
 
 def flood(data, axes):
-    """Bars: the overrun of a deadline by callbacks in the flood, for each policy."""
+    """Draws bars: how far callbacks overrun a deadline in the flood, for each policy."""
     rows = [row for row in data["rows"] if row["workload"] == "flood" and row["probe"] == "loop"
             and row["scheduling"] == "fifo" and row["burst"] == FLOOD and row["policy"] != "none"][::-1]
     tail = all(row["overrun_cpu_us_p999"] is not None for row in rows)
@@ -63,7 +64,7 @@ def idle(data, axes):
                   if row["figure"].rsplit("-", 1)[0] == "crowd-idle" and row["rounds"])
     curves(axes, {"rtrcu": ([(threads, row["ours_p50"]) for threads, row in rows], "blue", "-"),
                   "liburcu-memb": ([(threads, row["peer_p50"]) for threads, row in rows], "red", "-")},
-           "threads", "median, µs", "synchronize_rcu() among threads that rest")
+           "threads", "median, µs", "synchronize_rcu() among threads that sleep")
 
 
 def lines(data, axes):

@@ -28,7 +28,7 @@ constexpr int no_table = -1, every_table = -2;
 struct Column {
     int table = no_table;
     const char *heading = nullptr;
-    const char *format = nullptr; // a format of fmt; nullptr: number(), or whole() for a count
+    const char *format = nullptr; // a format of fmt; nullptr: number() is used, or whole() for a count
     double scale = 1;             // used in the table only
 };
 

@@ -19,7 +19,7 @@ struct Part {
 };
 
 // Returns the ratio of `a` divided by the ratio of `b`; a ratio is the total of the sums divided by the total of the
-// counts.  Empty for fewer than bootstrap_least runs, or if the sum of `b` is 0.
+// counts.  Returns an empty value for fewer than bootstrap_least runs, or if the sum of `b` is 0.
 std::optional<Interval> sums_interval(const std::vector<Part> &a, const std::vector<Part> &b, double level = 0.95);
 
 } // namespace lab

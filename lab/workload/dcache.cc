@@ -105,7 +105,7 @@ Dentry *Dcache::parent_of(const Dentry *from, std::string_view path, std::string
     std::size_t slash = path.rfind('/');
     last = slash == std::string_view::npos ? path : path.substr(slash + 1);
     const Dentry *parent = slash == std::string_view::npos ? from : walk(from, path.substr(0, slash));
-    // The cast is allowed: only the updater calls this, and entries are const for readers only.
+    // The cast is allowed: only the updater calls this function, and entries are const for readers only.
     return parent != nullptr && parent->directory && !last.empty() ? const_cast<Dentry *>(parent) : nullptr;
 }
 

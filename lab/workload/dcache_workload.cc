@@ -66,7 +66,7 @@ class DcacheWorkload : public Workload
 class FloodWorkload : public Workload
 {
   public:
-    // The largest backlog of a back-end that has no limit; it takes some hundred megabytes.
+    // The largest backlog of a back-end without a limit; such a backlog takes some hundred megabytes.
     static constexpr uint64_t bound = 2'000'000;
 
     FloodWorkload(const Peer &peer, const Inputs &inputs, bool push_back)
@@ -75,7 +75,7 @@ class FloodWorkload : public Workload
         fill(dcache_, inputs.tree);
         directory_ = dcache_.add(dcache_.root(), "flood", true);
     }
-    // One operation creates a name and removes it, or looks two names up if the burst is complete.
+    // Executes one operation: creates a name and removes it, or looks up two names if the burst is complete.
     void serve(unsigned operations) override
     {
         uint64_t allowed = allowed_.load(std::memory_order_acquire);

@@ -177,7 +177,7 @@ bool parse_loadfile(std::string_view text, Loadfile &loadfile, std::string &erro
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     if (whole.operations.empty()) {
-        error = "no operation on a path in it";
+        error = "the file has no operation on a path";
         return false;
     }
     loadfile = std::move(whole);
@@ -203,8 +203,8 @@ bool read_loadfile(const std::string &file_name, Loadfile &loadfile, std::string
 
 Loadfile generate_loadfile(uint64_t seed)
 {
-    // The mix of the recorded stream: one operation in ten changes names; most others are opens and queries, a third of
-    // them for names that do not exist.
+    // The mix of operations of the recorded stream: one operation in ten changes names; most others are opens and
+    // queries, a third of these for names that do not exist.
     Loadfile loadfile;
     std::mt19937_64 random(seed);
     loadfile.paths.emplace_back();

@@ -95,7 +95,7 @@ bool parse_geoip(std::string_view text, std::vector<Prefix> &prefixes, std::stri
         }
     }
     if (whole.empty()) {
-        error = "no range in it";
+        error = "the file has no range";
         return false;
     }
     prefixes = std::move(whole);

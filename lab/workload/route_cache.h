@@ -37,7 +37,7 @@ struct RouteEntry {
     uint32_t network; // constant after publication, as all fields except last_used
     uint16_t next_hop;
     uint8_t prefix_length;
-    uint32_t last_used; // written by any reader, relaxed: a hint for the collector
+    uint32_t last_used; // a hint for the collector; any reader writes it by relaxed stores
 };
 
 struct RouteStatistics {

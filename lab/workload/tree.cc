@@ -80,7 +80,8 @@ bool read_tree(const std::string &root, std::size_t max_entries, int64_t max_ns,
             tree.truncated = true;
     }
     if (tree.entries.size() < 2) {
-        error = fmt::format("{}: nothing in it; name a larger directory with --tree, or --tree generated", root);
+        error =
+            fmt::format("{}: the directory is empty; name a larger directory with --tree, or --tree generated", root);
         return false;
     }
     return true;

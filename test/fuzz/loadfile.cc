@@ -50,7 +50,7 @@ std::string line_of(const Loadfile &loadfile, const FileOperation &operation)
 
 void check_refused(const std::string &text, const std::string &error)
 {
-    static const std::string nothing = "no operation on a path in it";
+    static const std::string nothing = "the file has no operation on a path";
     if (error == nothing)
         return;
     unsigned long number = 0;

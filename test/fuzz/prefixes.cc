@@ -114,7 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const std::size_t wrong = read_ranges(text, ranges);
     if (!lab::parse_geoip(text, prefixes, error)) {
         check(same(prefixes, before), "a refused file changes nothing");
-        const std::string expected = wrong != 0 ? "line " + std::to_string(wrong) + ": " : "no range in it";
+        const std::string expected = wrong != 0 ? "line " + std::to_string(wrong) + ": " : "the file has no range";
         check(error.starts_with(expected), "what is refused names the line, or says that there is none");
         check(wrong != 0 || ranges.empty(), "a correct text is accepted");
         return 0;

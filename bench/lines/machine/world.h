@@ -29,22 +29,22 @@ enum Resource : unsigned { kMalloc = 1, kPages = 2, kThreads = 4, kExitHooks = 8
 
 // The counts of a part of the run.
 struct Tally {
-    uint64_t transfers = 0; // of lines between CPUs
-    uint64_t lines = 0;     // accessed, each counted once for each CPU
+    uint64_t transfers = 0; // transfers of lines between CPUs
+    uint64_t lines = 0;     // lines accessed, each counted once for each CPU
     uint64_t fences = 0;    // heavy ones
 };
 
 // The line with the most transfers.
 struct Contended {
     uint64_t transfers = 0;
-    uint64_t cpus = 0;       // that accessed it
-    const char *access = ""; // the access that causes most of them, as in the source
-    const char *where = "";  // its function
+    uint64_t cpus = 0;       // number of CPUs that accessed the line
+    const char *access = ""; // the access that causes most of the transfers, as in the source
+    const char *where = "";  // the function of the access
 };
 
 struct Cpu {
     int id;
-    uint32_t number; // of the thread that runs there
+    uint32_t number; // id of the thread that runs on the CPU
     int rt_priority = 0, nice = 0;
 };
 
@@ -55,7 +55,7 @@ class World
 
     // ---- for the subjects ----
     void as_cpu(int cpu, const std::function<void()> &body);
-    // The work of other CPUs whenever the running CPU waits.  It must end by itself.
+    // The work that other CPUs do whenever the running CPU waits. This work must end by itself.
     void meanwhile(std::function<void()> others)
     {
         others_ = std::move(others);
@@ -193,7 +193,7 @@ class World
         std::vector<uint64_t> holders;
         uint32_t held = 0;
         bool written = false;
-        uint64_t transfers = 0; // this and the following members: of the part that is counted
+        uint64_t transfers = 0; // this and the following members count the present part of the run
         std::vector<uint64_t> touched;
         std::map<std::pair<const char *, const char *>, uint64_t> accesses;
     };

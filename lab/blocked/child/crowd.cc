@@ -56,8 +56,8 @@ struct Times {
     std::vector<double> park_ns, unlock_ns, begin_ns, end_ns, promotion_ns;
 };
 
-// Measures a grace period that waits for all of the tasks.  A second thread waits for it; once the grace period waits
-// for every task, the calling thread ends their sections.
+// Measures a grace period that waits for all of the tasks.  A second thread waits for the grace period. Once the grace
+// period waits for every task, the calling thread ends the tasks' sections.
 void wait_for_all(std::vector<rcu_task> &tasks, Times &times)
 {
     int64_t called = 0, returned = 0;

@@ -163,7 +163,7 @@ RunResult run(const RunRequest &request)
 {
     limit_realtime_ms(stuck_ms);
     prepare_library(request.lists);
-    synchronize_rcu(); // the first use, at which the library creates its threads
+    synchronize_rcu(); // the first use of the library, which creates its threads
     RunResult result;
     auto run = std::make_unique<Run>(request);
     if (!enter_fifo(preemptor_priority + 1)) // above the preemptors, so that the phases end in time

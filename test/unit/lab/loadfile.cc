@@ -88,7 +88,7 @@ TEST(Loadfile, RefusalsNameTheLine)
     EXPECT_EQ(refused("Rename \"\\clients\\client1\\a\" NT_STATUS_OK\n"),
               "line 1: Rename needs two quoted paths of one client");
     EXPECT_NE(refused("NTCreateX \"\\clients\\client1\\a\" 0x40\n").find("line 1: NTCreateX needs"), std::string::npos);
-    EXPECT_EQ(refused("Close 1 NT_STATUS_OK\n"), "no operation on a path in it");
+    EXPECT_EQ(refused("Close 1 NT_STATUS_OK\n"), "the file has no operation on a path");
 }
 
 TEST(Loadfile, MissingFileIsReportedWithARemedy)
