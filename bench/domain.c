@@ -325,7 +325,7 @@ static void figures_of_replacing(unsigned int rounds)
                                      {"liburcu-bp", bp_updates, NULL, 0},
                                      {"atomic shared_ptr", counted_updates, NULL, 0},
                                      {0}};
-    figure("replace a value, to its free", replacing, 10000, rounds);
+    figure("replace a value and free the old", replacing, 10000, rounds);
     const struct side beside_replacing[] = {{"call_srcu", updates_shared, srcu_pairs_shared, 0},
                                             {"liburcu-bp", bp_updates, bp_pairs, 0},
                                             {"atomic shared_ptr", counted_updates_shared, counted_pairs_shared, 0},
@@ -356,7 +356,7 @@ int main(int argc, char **argv)
                                         {"liburcu-bp", bp_pairs, bp_pairs, 0},
                                         {"atomic shared_ptr", counted_pairs_shared, counted_pairs_shared, 0},
                                         {0}};
-    figure("lock and unlock, beside", beside_pairs, 1000, rounds);
+    figure("lock and unlock, beside a busy reader", beside_pairs, 1000, rounds);
     const struct side waits[] = {{"synchronize_srcu", synchronize, NULL, 0},
                                  {"one membarrier call", membarriers, NULL, 1},
                                  {"synchronize_rcu", synchronize_native, NULL, 0},

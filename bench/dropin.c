@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The costs of a program that was built for liburcu, with the libraries with which it is started: one figure per line.
+/* A program built for liburcu that times the operations of the libraries with which it is started: one figure per line.
  * The read side is inlined if _LGPL_SOURCE is defined, else it consists of calls.
  *
  * Each figure is the median of short blocks, so that preempted blocks do not count.

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The costs of a program that was built for liburcu: with liburcu's own libraries and with rtrcu's, alternately.
 
-Prints a table: nanoseconds, medians over the rounds; the ratio is the median of the rounds' ratios, with its spread.
+Prints a table. Times are in nanoseconds, medians over the rounds. The ratio is the median of the rounds' ratios, with
+its spread.
 """
 import argparse
 import os
@@ -33,7 +34,7 @@ def cpu_model():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=pathlib.Path, help="with bench/ and liburcu/ in it")
+    parser.add_argument("build", type=pathlib.Path, help="the build folder, which contains bench/ and liburcu/")
     parser.add_argument("rounds", type=int, nargs="?", default=15)
     arguments = parser.parse_args()
     build, rounds = arguments.build.resolve(), arguments.rounds

@@ -2,10 +2,11 @@
 /* Sends queries to a DNS server on the loopback, and times its answers; one thread, which polls.
  *
  * usage: bench_dropin_dns PORT NAMES SECONDS RATE
- * RATE is in queries per second, 0: as many as are answered, with a few outstanding on each socket. A query is timed
- * from when it was due, so that a query that could not be sent in time counts as late. Asks for the addresses of
- * h0.example.test to h<NAMES - 1>.example.test, and prints one line: queries, answers, wrong answers, seconds, and the
- * latencies in microseconds: 50 %, 99 % and 99.9 % quantiles, and the longest. */
+ * RATE is in queries per second. With rate 0 each answer causes the next query, so that a few queries are outstanding
+ * on each socket. A query's latency is measured from the time at which it was due, so a query sent late counts as late.
+ *
+ * The program queries the addresses of h0.example.test to h<NAMES - 1>.example.test. It prints one line: queries,
+ * answers, wrong answers, seconds, and the latencies in microseconds (50 %, 99 % and 99.9 % quantiles, the longest). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdint.h>
@@ -94,7 +95,7 @@ static int take_answers(struct asker *asker)
     return count;
 }
 
-/* Send at a fixed rate: each due name is queried, even if it is late. */
+/* Send queries at a fixed rate. A query whose due time has passed is sent late, not skipped. */
 static void run_at_rate(int64_t began, int64_t until, double rate)
 {
     double interval = 1e9 / rate;
@@ -107,7 +108,8 @@ static void run_at_rate(int64_t began, int64_t until, double rate)
     }
 }
 
-/* Send as fast as answers arrive. A socket whose answers were all lost starts again. */
+/* Send a new query for each answer. A socket that has received no answer for LOST_NS starts again with UNDER_WAY
+ * queries. */
 static void run_freely(int64_t until)
 {
     int64_t heard[SOCKETS] = {0};

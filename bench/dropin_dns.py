@@ -28,14 +28,14 @@ sys.path.insert(0, str(HERE.parent / "test/dropin"))
 import real  # the servers, as the tests start them
 
 RELOAD_EVERY = 0.1  # seconds from one reload to the next, if the server is fast enough
-RATE_PART = 0.4  # of the rate that the server answered in the first run
+RATE_PART = 0.4  # the rate of all turns, as a part of the rate that the server answered in the first run
 SIDES = ("liburcu", "rtrcu", "liburcu again")
 FIGURES = {
-    "rate": "answers a second, as fast as it can",
+    "rate": "answers a second, without a rate limit",
     "p50": "latency, p50, µs",
     "p99": "latency, p99, µs",
     "p99.9": "latency, p99.9, µs",
-    "memory": "resident memory, largest, MB",
+    "memory": "largest resident memory, MB",
     "reloads": "reloads a second",
 }
 COUNTED = re.compile(r"(\d+) grace periods, (\d+) of them waited for readers, the longest (\d+) us"
@@ -46,7 +46,7 @@ inlined or called.  liburcu does not count callbacks; the server queues as many 
 
 
 class Reloads:
-    """A thread that reloads the zone repeatedly, and checks that the new one is served."""
+    """A thread that reloads the zone repeatedly, and checks that the server serves each new zone."""
 
     def __init__(self, server):
         self.server, self.serial, self.ended, self.problem = server, 1, False, None
@@ -82,7 +82,7 @@ def ask(options, port, rate):
                str(options.seconds), str(rate)]
     asked, answered, wrong, took, *latencies = map(float, real.run_quietly(command).split())
     if wrong or answered < 0.5 * asked:
-        raise real.Wrong(f"{wrong:.0f} wrong answers; {answered:.0f} of {asked:.0f} questions were answered")
+        raise real.Wrong(f"{wrong:.0f} wrong answers; {answered:.0f} of {asked:.0f} queries were answered")
     return answered / took, 1 - answered / asked, latencies
 
 
@@ -145,10 +145,10 @@ def show(results):
             cells += [f"{statistics.median(all_ratios):.2f}", f"{all_ratios[0]:.2f} to {all_ratios[-1]:.2f}"]
         print(f"| {text} | {' | '.join(cells)} |")
     counters = [turn["counters"] for turn in results["rtrcu"]]
-    print("\nrtrcu, a turn: " + "; ".join(f"{name} {statistics.median(each[name] for each in counters):,.0f}"
-                                          for name in counters[0]))
+    counts = (f"{name} {statistics.median(each[name] for each in counters):,.0f}" for name in counters[0])
+    print(f"\nrtrcu, medians over the turns: {'; '.join(counts)}")
     lost = (f"{side} {100 * statistics.median(each['lost'] for each in results[side]):.2f} %" for side in SIDES)
-    print(f"questions without an answer, at the fixed rate: {', '.join(lost)}")
+    print(f"queries without an answer, at the fixed rate: {', '.join(lost)}")
 
 
 def cpu_model():
@@ -160,11 +160,11 @@ def cpu_model():
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=pathlib.Path, help="with bench/ and liburcu/ in it")
+    parser.add_argument("build", type=pathlib.Path, help="the build folder, which contains bench/ and liburcu/")
     parser.add_argument("--server", choices=sorted(real.SERVERS), default="knot")
-    parser.add_argument("--rounds", type=int, default=4, help="of three turns each")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each of a turn's two parts")
-    parser.add_argument("--json", type=pathlib.Path, help="write all turns there")
+    parser.add_argument("--rounds", type=int, default=4, help="number of rounds, of three turns each")
+    parser.add_argument("--seconds", type=float, default=2.0, help="duration of each of the two parts of a turn")
+    parser.add_argument("--json", type=pathlib.Path, help="write the results of all turns to this file")
     options = parser.parse_args()
     options.build = options.build.resolve()
     options.loader = str(options.build / "bench/bench_dropin_dns")
@@ -175,7 +175,7 @@ def main():
     options = parse()
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2 or not shutil.which(real.SERVERS[options.server][0]):
-        print(f"it takes two CPUs, and {options.server} of the distribution")
+        print(f"skipped: needs two CPUs and the distribution's package of {options.server}")
         return 77
     options.last_cpu = cpus[-1]
     os.sched_setaffinity(0, cpus[:-1])
@@ -186,8 +186,9 @@ def main():
         print(f"{options.server}: {wrong}")
         return 1
     machine = {"cpus": len(cpus), "model": cpu_model(), "linux": platform.release(), "load before": busy}
-    print(f"{options.server}, {len(cpus)} CPUs of {machine['model']}, Linux {machine['linux']}, load {busy:.1f} before;"
-          f" {options.rounds} rounds, {time.monotonic() - began:.0f} s; latencies at {rate:,.0f} questions a second\n")
+    print(f"{options.server}, {len(cpus)} CPUs of {machine['model']}, Linux {machine['linux']},"
+          f" load {busy:.1f} before the runs; {options.rounds} rounds, {time.monotonic() - began:.0f} s;"
+          f" latencies at {rate:,.0f} queries a second\n")
     show(results)
     print(f"\n{NOT_TO_EXPECT}")
     if options.json:

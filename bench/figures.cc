@@ -36,7 +36,7 @@ static std::vector<Figure> reader_figures()
          {{&rtrcu_qsbr_peer, {}}, {&urcu_qsbr_peer, {}}},
          true},
         {"lookup",
-         "lookup among 1 Mi entries, in a section, against a lookup without one",
+         "lookup among 1 Mi entries in a section, against the same lookup without a section",
          "ns",
          Kind::lookup,
          {BarKind::ratio_to_reference, 1.1},
@@ -56,37 +56,37 @@ static std::vector<Figure> waiting_figures()
     const Side ours{&rtrcu_peer, as_it_comes};
     return {
         {"sync",
-         "synchronize_rcu, the caller is the only reader",
+         "synchronize_rcu, where the caller is the only reader",
          "us",
          Kind::synchronize,
          {BarKind::ratio_to_peer, 1},
          {ours, urcu, ck}},
         {"sync-no-reader",
-         "synchronize_rcu, no thread is a reader",
+         "synchronize_rcu, where no thread is a reader",
          "us",
          Kind::synchronize_no_reader,
          {BarKind::ratio_to_peer, 2},
          {ours, urcu}},
         {"sync-qs",
-         "synchronize_rcu, a running quiescent-state reader on the other CPU",
+         "synchronize_rcu beside a running quiescent-state reader on the other CPU",
          "us",
          Kind::synchronize_quiescent,
          {BarKind::ratio_to_peer, 2},
          {{&rtrcu_qsbr_peer, {}}, {&urcu_qsbr_peer, {}}}},
         {"sync-busy",
-         "synchronize_rcu, a reader in a tight loop on the other CPU",
+         "synchronize_rcu beside a reader in a tight loop on the other CPU",
          "us",
          Kind::synchronize_busy,
          {BarKind::ratio_to_peer, 0.5},
          {ours, urcu, ck}},
         {"sync-hold",
-         "synchronize_rcu, a reader in sections of 20 us on the other CPU",
+         "synchronize_rcu beside a reader in sections of 20 us on the other CPU",
          "us",
          Kind::synchronize_hold,
          {BarKind::at_most, hold_us + 20},
          {ours, urcu, ck}},
         {"thread-memory",
-         "memory that each of 4,096 idle threads takes by registering",
+         "memory that each of 4,096 idle threads uses once it is registered",
          "bytes",
          Kind::thread_memory,
          {BarKind::at_most, 1'024},
@@ -120,7 +120,7 @@ static std::vector<Figure> callback_figures()
          {BarKind::ratio_to_peer, 0.5},
          {loop, urcu, own}},
         {"update-inline",
-         "malloc, exchange, call_rcu, free; a deadline loop, policy inline",
+         "malloc, exchange, call_rcu, free; in a deadline thread's event loop, policy inline",
          "ns",
          Kind::update,
          {BarKind::ratio_to_peer, 0.5},
@@ -196,7 +196,7 @@ static std::vector<Figure> flood_figures()
          0,
          3},
         {"flood-fifo-others",
-         "time of a million loops of flood-fifo's busy threads, against ordinary threads of rtrcu",
+         "time of a million loops of flood-fifo's busy threads, against rtrcu without real-time threads",
          "ns",
          Kind::flood_others,
          {BarKind::ratio_to_peer, 1.05},
@@ -229,23 +229,24 @@ static std::vector<Figure> cell_figures()
     };
 }
 
-// Curves over the number of threads: few rounds, since a round creates thousands of threads.
+// The figures that depend on the number of threads. They take part in few rounds, since a round creates up to 8,192
+// threads.
 static std::vector<Figure> crowd_figures()
 {
     const Side urcu{&urcu_memb_peer, {}}, ours{&rtrcu_peer, as_it_comes};
     const struct {
         const char *name, *what, *unit;
         Kind kind;
-        Bar bar; // applied up to 512 threads
+        Bar bar; // of the figures with at most 512 threads
     } crowds[] = {
-        {"crowd-idle", "synchronize_rcu among this number of idle threads", "us", Kind::crowd_idle, {}},
+        {"crowd-idle", "synchronize_rcu among N idle threads, N as in the figure's name", "us", Kind::crowd_idle, {}},
         {"crowd-now-and-then",
-         "synchronize_rcu among this number of threads that read occasionally",
+         "synchronize_rcu among N threads that read occasionally, N as in the figure's name",
          "us",
          Kind::crowd_now_and_then,
          {}},
         {"crowd-queueing",
-         "CPU time of a callback, where this number of threads queue 64 each",
+         "CPU time of a callback, where N threads queue 64 each, N as in the figure's name",
          "ns",
          Kind::crowd_queueing,
          {BarKind::ratio_to_peer, 1}},

@@ -25,7 +25,7 @@ struct Bar {
     {
         return kind == BarKind::ratio_to_reference || kind == BarKind::above_reference;
     }
-    // With an infinite limit the ratio is shown, and nothing is judged.
+    // Whether the figure gets a verdict. With an infinite limit only the ratio is shown.
     bool judged() const
     {
         return kind != BarKind::none && std::isfinite(limit);

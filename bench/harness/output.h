@@ -10,7 +10,7 @@ namespace bench
 
 std::string table_text(const std::vector<Judged> &figures);
 void add_rows(const std::vector<Judged> &figures, lab::Document &document);
-// Prints the machine, the versions and the seed, a line each.
+// Returns three lines: the machine, the versions of the libraries, and the seed with the number of rounds.
 std::string conditions_text(const lab::Machine &machine, uint64_t seed, unsigned rounds);
 
 } // namespace bench

@@ -58,7 +58,7 @@ struct Peer {
     const char *(*version)();
     // Called once in a process, before any work. Returns false with a reason if the settings are refused.
     bool (*configure)(const Settings &settings, std::string &error);
-    MakeWork work[kinds]; // nullptr: the library lacks an operation that the work needs
+    MakeWork work[kinds]; // indexed by Kind; nullptr: the library lacks an operation that the work needs
 };
 
 const std::vector<const Peer *> &all_peers();

@@ -11,7 +11,7 @@
 namespace bench
 {
 
-// Finds a side by its name, such as "pair/0".
+// Returns the name of a side: the figure's name and the side's index, such as "pair/0".
 std::string side_name(const Figure &figure, std::size_t side);
 
 class SideProcess
@@ -19,7 +19,7 @@ class SideProcess
   public:
     SideProcess(const Figure &figure, std::size_t side, const Parameters &parameters);
 
-    // Run one round; no value, and error(), if the process failed, hung or died.
+    // Run one round.  Returns no value, and error() has the reason, if the process failed, hung or died.
     std::optional<Measured> round();
     const std::string &error() const
     {
@@ -33,7 +33,7 @@ class SideProcess
     const Side &side_;
     const Parameters parameters_;
     lab::Server<char, Measured> process_{[this](char) { return work_round(); }};
-    std::unique_ptr<Work> work_; // in the process
+    std::unique_ptr<Work> work_; // exists only in the child process
 };
 
 // Run rounds in this process, for profilers, and print each value on a line.  Returns an exit code.

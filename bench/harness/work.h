@@ -46,7 +46,7 @@ inline double median(std::vector<uint64_t> values)
     return static_cast<double>(lab::Samples(std::move(values)).quantile_of_few(0.5).value_or(0));
 }
 
-// Run `body` on a new thread, so that there is no reader between rounds.  `cpu` < 0: on any CPU.
+// Run `body` on a new thread, so that the process has no reader between rounds.  `cpu` < 0: the thread is not bound.
 template <class Body> void on_thread(int cpu, const Body &body)
 {
     std::thread thread([&] {
@@ -57,8 +57,8 @@ template <class Body> void on_thread(int cpu, const Body &body)
     thread.join();
 }
 
-// Alternate blocks of the loop with the measured operation and without it, on one thread of P.  Returns the medians, so
-// that preempted blocks do not count.
+// Run blocks with the measured operation and blocks without it alternately, on a new thread that is a reader of library
+// P.  Returns the medians of the blocks' times, so that preempted blocks have little effect.
 struct InTurn {
     double with, without;
 };

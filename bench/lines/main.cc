@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// rtrcu-lines: how many cache lines move between CPUs for a grace period, a section, a callback, from 1 to 4,096 CPUs,
-// by a model (machine/world.h), over the library's own source.  No time is measured, and every run gives the same
-// result.
+// rtrcu-lines: counts the cache lines that move between CPUs for a grace period, a section and a callback, for 1 to
+// 4,096 CPUs, in a model (machine/world.h) that runs the library's own source.  No time is measured, and every run
+// gives the same result.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -76,6 +76,7 @@ class Run
     uint64_t by_readers_ = 0; // transfers of the readers' work
 };
 
+// Makes threads readers at the places that @placement requires, and lets all other threads beyond @cpus leave again.
 // The record of CPU number c is in leaf (c + 1) / 32, since the first slot of the first leaf belongs to no CPU.
 void Run::place(int cpus, Placement placement)
 {
@@ -259,7 +260,8 @@ nlohmann::json document(const std::vector<Row> &rows)
     return {{"experiment", "lines"}, {"rows", list}};
 }
 
-// A grace period among 4,096 CPUs takes at most twice the transfers of one among 16, where the same sixteen read.
+// Checks that a grace period among 4,096 CPUs takes at most twice the transfers of a grace period among 16 CPUs, with
+// sixteen readers in the same placement. Returns the number of figures for which the check fails.
 int judge(const std::vector<Row> &rows)
 {
     int missed = 0;
@@ -282,9 +284,9 @@ int main_of(int argc, char **argv)
 {
     bool quick = false;
     std::string json;
-    CLI::App app("Counts the cache lines that move between CPUs, by a model over the library's own source.",
+    CLI::App app("Counts the cache lines that move between CPUs, in a model that runs the library's own source.",
                  "rtrcu-lines");
-    app.add_flag("--quick", quick, "only two numbers of CPUs, and no verdict");
+    app.add_flag("--quick", quick, "measure only 16 and 256 CPUs, without a verdict");
     app.add_option("--json", json, "write the rows to this file");
     CLI11_PARSE(app, argc, argv);
     const std::vector<Row> rows = count_all(quick);

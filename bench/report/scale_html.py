@@ -67,14 +67,14 @@ def bars_table(bench):
              f"{row['rounds_within']} of {row['rounds']}"]
             for row in bench["rows"] if row["rounds"] and row.get("bar", "-") != "-"]
     titles = ["figure", "", "peer", "verdict", "ours", "theirs", "ratio", "bar", "rounds within"]
-    return section("Measured. What has a bar?", page_html.table(titles, rows, 4))
+    return section("Measured. Which figures have a bar?", page_html.table(titles, rows, 4))
 
 
 def page(bench, lines):
     about = (f"<p class='note'>{page_html.machine_text(bench)} Measured: both sides in one run. Counted: cache lines "
-             "that move between CPUs, by a model over the library's own source, in which caches are without end and "
-             "no time is measured. leaf: the records of 32 threads, and their lock. flat: one list of readers under "
-             "one lock, one queue of callbacks. urcu-memb: liburcu's flavour of that name.</p>")
+             "that move between CPUs in a model that runs the library's own source; its caches are infinite, and it "
+             "measures no time. leaf: the records of 32 threads, and their lock. flat: a design with one list of "
+             "readers under one lock, and one queue of callbacks. urcu-memb: liburcu's flavour of that name.</p>")
     return page_html.page_text("scale", "Grace periods, sections and callbacks at scale", [
         "", *(section(f"Measured. {title}", crowd_chart(bench, stem, unit)) for stem, title, unit in CROWDS),
         *(section(f"Counted. {title}", count_chart(lines, figure, key, each)) for figure, title, key, each in COUNTS),

@@ -12,7 +12,7 @@ namespace bench
 
 enum class Crowd { idle, now_and_then, queueing };
 
-// Ten thousand sections per second by all threads together, but at most a thousand by each.
+// Lets all threads read: ten thousand sections per second in total, but at most a thousand by each thread.
 template <class P> class NowAndThen
 {
   public:

@@ -226,7 +226,7 @@ template <class P, bool Memory> class ManyThreadsWork : public Work
   private:
     static constexpr std::size_t count = 4'096;
 
-    // The thread's stack does not count: it is resident before and after.
+    // Makes the thread's stack resident before the first reading of memory, so that the stack does not count.
     [[gnu::noinline]] static void touch_stack()
     {
         char deep[24 * 1024];

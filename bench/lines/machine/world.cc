@@ -37,7 +37,7 @@ bool has(const std::vector<uint64_t> &set, size_t member)
     return set[member / 64] >> member % 64 & 1;
 }
 
-// False: it was a member before.
+// Adds a member to a set. Returns false if it was already in the set.
 bool add(std::vector<uint64_t> &set, size_t member)
 {
     const bool fresh = !has(set, member);
@@ -218,7 +218,7 @@ int World::fence_heavy(bool)
     return 0;
 }
 
-// A thread that waits lets the others run, unless one of them waits too.
+// Runs the work of the other CPUs while the running CPU waits. A wait during that work returns immediately.
 void World::wait()
 {
     if (waiting_ || !others_)
@@ -239,7 +239,7 @@ int World::futex_wait(uintptr_t word, uint32_t expected, int64_t timeout_ns)
 
 int World::futex_lock_pi(uintptr_t, int64_t)
 {
-    fail("a lock is taken that another CPU holds, though one runs at a time");
+    fail("futex_lock_pi(): another CPU holds the lock, although only one CPU runs at a time");
 }
 
 int World::futex_unlock_pi(uintptr_t word)
