@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """A DNS server of the distribution answers queries while its zone is reloaded: on liburcu's own libraries, on rtrcu's,
-and
-on liburcu's once more. The second comparison of liburcu with itself shows the noise of the machine.
+and on liburcu's once more, since the ratio of liburcu to itself shows the noise of the machine.
 
 The three are measured in turns.  Each turn starts the server anew, and queries it as fast as it answers, then at one
-rate
-for all turns, with latencies from the moment at which a query was due.  The client has the last CPU; the server and the
-thread that reloads have the other CPUs.
+rate for all turns, with latencies from the moment at which a query was due.  The client has the last CPU; the server
+and the thread that reloads have the other CPUs.
 """
 
 import argparse

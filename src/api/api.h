@@ -100,8 +100,8 @@ void api_wait_end(bool was_online);
 /* As api_wait_begin(), for a call that waits for readers of other domains: sections of the native domain may be
  * open. */
 bool api_go_offline(void);
-/* May this thread take short locks of the library here?  Not in a handler that interrupted the library, nor on a
- * deadline thread. */
+/* May this thread take locks of the library here, which are held briefly? Not in a handler that interrupted the
+ * library, nor on a deadline thread. */
 bool api_may_lock(void);
 /* Report that a null function was passed to @call. */
 void api_refuse_callback(const char *call);

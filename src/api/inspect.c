@@ -12,7 +12,7 @@ struct inspect_block {
     uint32_t bytes;
     uint32_t field_bytes; /* size of an entry of a table */
     uint32_t tables;
-    const struct inspect_table *table[8]; /* `tables` of them are used */
+    const struct inspect_table *table[8]; /* the first `tables` entries are used */
     const struct domain *const *domain;   /* address of the pointer to the first domain */
     uint64_t seq_first, seq_step;         /* of grace-period sequences */
     char library[16];                     /* version of the library */

@@ -14,7 +14,8 @@ void rtrcu_read_lock_slow(void)
 
 /* Take one step of the driver in the calling thread, if the driver has no thread or, with @asked, if its thread does
  * not run.  Does nothing inside a section, in a handler that interrupted the holder of a lock, and in a deadline
- * thread, which might wait for another thread's lock; false then.  An unlock, which is wait-free, never calls this. */
+ * thread, which might wait for another thread's lock; then it returns false.  An unlock, which is wait-free, never
+ * calls this. */
 static bool step(struct serve_call_budget *call_budget, bool asked)
 {
     bool may_work = section_nesting() == 0 && !lock_any_held(UINT32_MAX) && !reader_self_is(READER_STATE_DEADLINE);

@@ -48,8 +48,8 @@ void api_wait_end(bool was_online)
     work_driver_online(&rtrcu_domain.drive.work);
 }
 
-/* The kind of grace period for a call that asks for @asked.  The settings `normal` and `expedited` replace one kind by
- * the other; `normal` wins, as in the kernel. */
+/* Returns the kind of grace period that a call uses which requests the kind @asked.  The settings `normal` and
+ * `expedited` replace one kind by the other; `normal` wins, as in the kernel. */
 static enum gp_kind kind_in_force(enum gp_kind asked)
 {
     const struct rtrcu_config *config = config_now(&rtrcu_domain.config);

@@ -52,8 +52,8 @@
  * unloaded.c. */
 #define CALLBACK_OBJECTS (CHECK_DEBUG ? 16 : 1)
 
-/* Whether an owner makes the calls that run its callbacks: not yet; yes; not although its callbacks are late; the same,
- * and reported. */
+/* Whether an owner makes the calls that run its callbacks: not so far; yes; not so far, although its callbacks are
+ * late; not so far, which was reported. */
 enum callback_calls { CALLBACK_NEVER_CALLED, CALLBACK_CALLED, CALLBACK_CALL_MISSED, CALLBACK_MISS_REPORTED };
 
 /* The queue of one thread, with its times and counters. */
@@ -109,7 +109,7 @@ struct callback_object {
 /* The backlog of the whole process: see bound.c. */
 struct callback_bound {
     uint64_t collected __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: [O40] callbacks and frees collected */
-    struct tally queues;                                          /* queues with collected callbacks */
+    struct tally queues;                                          /* number of queues with collected callbacks */
     uint64_t returned __attribute__((aligned(BASE_CACHE_LINE)));  /* atomic: [O40] collected callbacks and frees that
                                                                      have returned */
     /* atomic: [O40] 0 or 1: set when the backlog exceeds qmax_process, cleared when it has fallen to 7/8 of that limit;

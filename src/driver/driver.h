@@ -17,10 +17,10 @@ struct driver {
     struct reader_registry *registry;
     struct callback *cb;
     struct work *work;
-    struct work_thread *thread; /* constant: its own thread, if it has one */
+    struct work_thread *thread; /* constant: the driver's own thread, if it has one */
     struct turn *turn;
     struct serve *serve;
-    int64_t online_ns; /* of its thread: when a deadline thread was last online, 0 = long ago */
+    int64_t online_ns; /* used by the driver's thread: when a deadline thread was last online, 0 = long ago */
     struct counter passes;
 };
 

@@ -54,7 +54,8 @@ static inline uint32_t gp_histogram_bucket(int64_t ns)
     if (value < 8)
         return (uint32_t)value;
 
-    uint32_t shift = 61 - (uint32_t)__builtin_clzll(value); /* two bits stay below the highest one */
+    uint32_t shift =
+        61 - (uint32_t)__builtin_clzll(value); /* a bucket is chosen by the highest bit and the two bits below it */
     uint32_t bucket = 4 * (shift + 1) + (uint32_t)(value >> shift) - 4;
     return bucket < GP_HISTOGRAM ? bucket : GP_HISTOGRAM - 1;
 }
@@ -68,7 +69,7 @@ struct gp_machine {
     /* Written by the holder of gp_lock; any thread may read the counters. */
     uint32_t leaves;          /* atomic: number of leaves at the scan */
     uint32_t anonymous_busy;  /* phases of readers without a record that have not been seen empty, as bits */
-    uint32_t anonymous_phase; /* phase number at the first look */
+    uint32_t anonymous_phase; /* phase number at the first check */
     uint32_t idle_scans;      /* a thread outside in this many scans becomes a candidate for idle; 0 = do not count this
                             scan */
     bool idle_possible;       /* some threads have been outside in idle_scans scans */

@@ -254,15 +254,15 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
         gp_carry(gp, kind, level, index, gp_stamp_of(rtrcu_load_relaxed(&gp->machine[kind].seq)));
 }
 
-/* Look again which phases of readers without a record are empty, or have been empty.  While a grace period waits for
+/* Check again which phases of readers without a record are empty, or have been empty.  While a grace period waits for
  * one phase, new readers enter the other phase as soon as that phase is empty, so each phase empties in turn, with any
  * number of successive readers.
- * [O25] Looking half; the reader's half is reader_anonymous_enter(), the half of a concurrent look is
+ * [O25] Checking half; the reader's half is reader_anonymous_enter(), the half of a concurrent check is
  * reader_anonymous_flip().
- *  - The reader's count first:  a look at the reader's phase after our fence finds the count;
- *  - A look first:  the reader, in whichever phase it is counted, loads pointers after that look and finds new ones.
- * A flip has read the counter of the next phase as empty.  The first flip after our first look may have read that
- * counter before the look.  The second flip proves that the phase of that look has been empty since, the third flip
+ *  - The reader's count first:  a check of the reader's phase after our fence finds the count;
+ *  - A check first:  the reader, in whichever phase it is counted, loads pointers after that check and finds new ones.
+ * A flip has read the counter of the next phase as empty.  The first flip after our first check may have read that
+ * counter before the check.  The second flip proves that the phase of that check has been empty since, the third flip
  * proves the same of the other phase.
  * Forbidden: each phase was seen empty, AND a section that is counted in either phase reads an old pointer. */
 static void poll_anonymous(struct gp *gp, enum gp_kind kind)

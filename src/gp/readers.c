@@ -14,7 +14,7 @@ static bool self_is_idle(void)
 
 /* [O20] Scanning half, after the full fence of gp_try_immediate(), or of gp_begin(); owner half: reader_publish().
  *  - The owner's bit first:  we see the owner scanned, and a grace period follows;
- *  - Our look first:  the owner's full fence follows ours, so the owner's sections no longer find unlinked objects.
+ *  - Our read first:  the owner's full fence follows ours, so the owner's sections no longer find unlinked objects.
  * Forbidden: we see no scanned thread, AND a section reads an old pointer. */
 bool gp_nobody_reads(const struct gp *gp)
 {
@@ -43,7 +43,7 @@ static bool leaf_needs_fence(struct reader_leaf *leaf)
 /* [O22] Querying half; the owner's half is section_offline(), whose update of the word is a full fence.
  *  - The owner's update first:  we see the owner offline, and fence heavily, since the owner's next sections begin
  *    without a fence;
- *  - Our look first:  we wait for the owner as online, and its sections after the update find the new pointers.
+ *  - Our read first:  we wait for the owner as online, and its sections after the update find the new pointers.
  * Forbidden: we issue no heavy fence, AND a section of a thread that went offline reads an old pointer. */
 bool gp_needs_fence(struct gp *gp)
 {

@@ -168,7 +168,7 @@ void until_a_reader_is_boosted(void (*wait_for_it)())
     REQUIRE(test::stats().boosts > 0);
 }
 
-CHILD(expedited_boosts_at_once)
+CHILD(expedited_grace_period_boosts_immediately)
 {
     if (!real_time_allowed())
         _exit(3);
@@ -181,7 +181,7 @@ constexpr int TOO_LONG = 4;
 
 /* While the reader runs, on another CPU than the booster, the booster spins in the kernel; the nudger must end its
  * slice. */
-CHILD(a_slice_is_a_slice)
+CHILD(boost_ends_after_one_slice)
 {
     if (!real_time_allowed())
         _exit(3);
@@ -220,7 +220,7 @@ CHILD(a_real_time_caller_boosts)
     REQUIRE(caller_has_boosted);
 }
 
-CHILD(a_slice_of_a_caller)
+CHILD(boost_of_a_caller_ends_after_one_slice)
 {
     if (!real_time_allowed())
         _exit(3);
@@ -264,13 +264,13 @@ class Boost : public testing::Test
 
 TEST_F(Boost, ExpeditedGracePeriodBoostsImmediately)
 {
-    expect_works("expedited_boosts_at_once", {"RTRCU_KTHREAD_PRIO=10"});
+    expect_works("expedited_grace_period_boosts_immediately", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
 TEST_F(Boost, RealTimeCallerBoostsReaders)
 {
     expect_works("a_real_time_caller_boosts", {"RTRCU_KTHREAD_PRIO=10"});
-    expect_works("a_slice_of_a_caller", {"RTRCU_KTHREAD_PRIO=10"});
+    expect_works("boost_of_a_caller_ends_after_one_slice", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
 TEST_F(Boost, NormalGracePeriodBoostsAfterItsDelay)
@@ -280,7 +280,7 @@ TEST_F(Boost, NormalGracePeriodBoostsAfterItsDelay)
 
 TEST_F(Boost, BoostEndsAfterOneSlice)
 {
-    expect_works("a_slice_is_a_slice", {"RTRCU_KTHREAD_PRIO=10"});
+    expect_works("boost_ends_after_one_slice", {"RTRCU_KTHREAD_PRIO=10"});
 }
 
 /* ---- a reader that waits for a lock whose holder the hog preempts ---- */
@@ -460,7 +460,7 @@ TEST_F(Boost, NoReaderIsBoostedWithBoostOff)
     expect_works("no_boosting", {"RTRCU_KTHREAD_PRIO=0", "RTRCU_STALL_TIMEOUT_MS=30"});
 }
 
-CHILD(refused)
+CHILD(boost_refused)
 {
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
@@ -473,7 +473,7 @@ CHILD(refused)
 
 CHILD(drop_permission)
 {
-    test::become_child_without_real_time("refused");
+    test::become_child_without_real_time("boost_refused");
 }
 
 TEST_F(Boost, RefusedBoostIsCounted)

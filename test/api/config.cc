@@ -491,7 +491,7 @@ TEST(Config, SettingsCanChangeWhileDriverAndDaemonsRun)
 
 /* A change holds up grace periods for a moment, and a thread that begins to wait then must not wait for ever.  There is
  * only one waiter, since a second waiter would wake it. */
-CHILD(change_while_one_waits)
+CHILD(change_settings_while_a_thread_waits)
 {
     struct rtrcu_config config;
     rtrcu_config_get(&config);
@@ -515,7 +515,7 @@ CHILD(change_while_one_waits)
 
 TEST(Config, WaiterIsStillWokenAfterAChangeOfSettings)
 {
-    EXPECT_TRUE(exited_well(test::run_child("change_while_one_waits")));
+    EXPECT_TRUE(exited_well(test::run_child("change_settings_while_a_thread_waits")));
 }
 
 bool sleeps(pid_t thread)

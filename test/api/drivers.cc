@@ -26,7 +26,7 @@ using owned::queue, owned::runs;
 
 /* The same small program for every driver: readers of both disciplines, callbacks, frees, waits, barriers, threads that
  * exit. */
-CHILD(same_work)
+CHILD(run_callbacks)
 {
     test::Replaced shared;
     std::atomic<bool> stop{false};
@@ -89,8 +89,8 @@ class Drivers : public testing::TestWithParam<Pair>
 TEST_P(Drivers, CallbacksRunWithEveryDriverAndPolicy)
 {
     auto [driver, policy] = GetParam();
-    EXPECT_TRUE(exited_well(
-        test::run_child("same_work", {std::string("RTRCU_DRIVER=") + driver, std::string("RTRCU_POLICY=") + policy})));
+    EXPECT_TRUE(exited_well(test::run_child(
+        "run_callbacks", {std::string("RTRCU_DRIVER=") + driver, std::string("RTRCU_POLICY=") + policy})));
 }
 
 std::vector<Pair> all_pairs()
@@ -166,7 +166,7 @@ TEST(Kthread, BatchesCallbacksOfOneTick)
 
 /* ---- sched: no thread of the library ---- */
 
-CHILD(makes_no_thread)
+CHILD(creates_no_thread)
 {
     int before = test::threads_of_this_process();
     REQUIRE(rcu_register_thread_qsbr() == 0);
@@ -185,7 +185,7 @@ CHILD(makes_no_thread)
 }
 
 /* Expedited grace periods, boosting and reports work without a thread of the library too. */
-CHILD(makes_no_worker)
+CHILD(creates_no_worker)
 {
     test::Worker reader;
     synchronize_rcu_expedited();
@@ -221,7 +221,7 @@ TEST(Sched, CreatesNoWorker)
                                                    "RTRCU_STALL_TIMEOUT_MS=10", "RTRCU_BOOST_DELAY_US=0"};
     if (TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "the race detector and the emulator create threads";
-    EXPECT_TRUE(exited_well(test::run_child("makes_no_worker", reports_soon)));
+    EXPECT_TRUE(exited_well(test::run_child("creates_no_worker", reports_soon)));
     EXPECT_TRUE(exited_well(test::run_child("reports_to_a_handler", reports_soon)));
 }
 
@@ -229,7 +229,7 @@ TEST(Sched, CreatesNoThreadAndRunsCallbacksAtQuiescentStates)
 {
     for (const char *policy : {"inline", "throttle", "unbounded"})
         EXPECT_TRUE(exited_well(
-            test::run_child("makes_no_thread", {"RTRCU_DRIVER=sched", std::string("RTRCU_POLICY=") + policy})));
+            test::run_child("creates_no_thread", {"RTRCU_DRIVER=sched", std::string("RTRCU_POLICY=") + policy})));
 }
 
 CHILD(preemptible_program)
@@ -273,7 +273,7 @@ TEST(Sched, UnlockDoesNoDriverWork)
 
 /* Half of a call's time is for callbacks of other threads.  Each callback takes more than a quarter of the time, so two
  * of them run. */
-CHILD(half_a_call_is_for_others)
+CHILD(half_of_a_call_runs_callbacks_of_others)
 {
     static constexpr int64_t budget_ns = 100000000, takes_ns = 30000000;
     constexpr long count = 12;
@@ -296,7 +296,7 @@ CHILD(half_a_call_is_for_others)
 
 TEST(Sched, HalfOfACallsBudgetGoesToOtherThreadsCallbacks)
 {
-    EXPECT_TRUE(exited_well(test::run_child("half_a_call_is_for_others",
+    EXPECT_TRUE(exited_well(test::run_child("half_of_a_call_runs_callbacks_of_others",
                                             {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline", "RTRCU_BLIMIT=100"})));
 }
 
@@ -458,14 +458,14 @@ unsigned long advanced_by_itself(int times)
     return after.gp_by_caller - before.gp_by_caller;
 }
 
-CHILD(weak_callers)
+CHILD(low_priority_callers)
 {
     REQUIRE(rcu_register_thread() == 0);
     std::thread([] { REQUIRE(advanced_by_itself(10) == 0); }).join();
 }
 
 /* In a process of low priority, a caller with the same priority still advances grace periods itself. */
-CHILD(weak_process)
+CHILD(low_priority_process)
 {
     REQUIRE(rcu_register_thread() == 0);
     REQUIRE(advanced_by_itself(10) > 0);
@@ -477,8 +477,8 @@ TEST(Callers, LowPriorityCallerLeavesGracePeriodStepsToTheDriver)
         GTEST_SKIP() << "the emulator ignores scheduling calls";
     /* With idle_scans=0 no reader becomes idle.  Grace periods skip idle readers, so they would complete immediately in
      * the caller. */
-    EXPECT_TRUE(exited_well(test::run_child("weak_callers", {"RTRCU_IDLE_SCANS=0"})));
-    EXPECT_TRUE(exited_well(test::run_child("weak_process")));
+    EXPECT_TRUE(exited_well(test::run_child("low_priority_callers", {"RTRCU_IDLE_SCANS=0"})));
+    EXPECT_TRUE(exited_well(test::run_child("low_priority_process")));
 }
 
 /* ---- one CPU only ---- */
@@ -489,7 +489,7 @@ CHILD(on_one_cpu)
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
-    test::become_child("same_work");
+    test::become_child("run_callbacks");
 }
 
 /* A late destructor reads without a record, so only polling finds the end of its section. */

@@ -90,7 +90,7 @@ double seconds_of(pid_t thread)
 }
 
 /* The thread that watches for the end of the program sleeps between its checks. */
-CHILD(watched_asleep)
+CHILD(watcher_sleeps)
 {
     constexpr long looks = 10;
     constexpr double between = 0.05; /* seconds between checks; a check takes a hundredth of that */
@@ -208,7 +208,7 @@ TEST_F(Ending, ProcessEndsWithTheProgramsLastThread)
 
 TEST_F(Ending, WatcherOfTheEndSleepsBetweenChecks)
 {
-    EXPECT_TRUE(exited_well(test::run_child("watched_asleep")));
+    EXPECT_TRUE(exited_well(test::run_child("watcher_sleeps")));
 }
 
 TEST_F(Ending, PendingSignalEndsTheProcess)

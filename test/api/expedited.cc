@@ -135,7 +135,7 @@ CHILD(worker_at_real_time)
     REQUIRE(test::eventually([&] { return rt_priority_of(worker) == 7 || test::stats().rt_refused > 0; }));
 }
 
-CHILD(worker_is_a_work_queue)
+CHILD(worker_is_an_ordinary_thread)
 {
     synchronize_rcu_expedited();
     int worker = 0;
@@ -168,7 +168,7 @@ CHILD(caller_raises_the_worker)
     REQUIRE(test::eventually([&] { return rt_priority_of(worker) < 30; })); /* the worker lowers its priority again */
 }
 
-CHILD(registration_makes_the_workers)
+CHILD(registration_creates_the_workers)
 {
     struct sched_param parameter = {};
     parameter.sched_priority = 30;
@@ -243,7 +243,7 @@ TEST(ExpeditedWorker, WorkerRunsAtItsConfiguredPriority)
 
 TEST(ExpeditedWorker, WorkerMayBeAnOrdinaryThread)
 {
-    EXPECT_TRUE(exited_well(test::run_child("worker_is_a_work_queue", {"RTRCU_EXP_WORKER=workqueue"})));
+    EXPECT_TRUE(exited_well(test::run_child("worker_is_an_ordinary_thread", {"RTRCU_EXP_WORKER=workqueue"})));
 }
 
 TEST(ExpeditedWorker, WorkerAdvancesAloneWithKthreadOnly)
@@ -261,7 +261,7 @@ TEST(ExpeditedWorker, WorkerTakesTheHighestPriorityOfItsCallers)
 
 TEST(ExpeditedWorker, WorkerIsCreatedWhenARealTimeThreadRegisters)
 {
-    EXPECT_TRUE(exited_well(test::run_child("registration_makes_the_workers")));
+    EXPECT_TRUE(exited_well(test::run_child("registration_creates_the_workers")));
 }
 
 TEST(ExpeditedWorker, RefusedPriorityOfTheWorkerIsReportedAndCounted)

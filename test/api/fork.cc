@@ -341,7 +341,7 @@ TEST_F(Fork, ForkStopsWaitingForAnEndlessCallbackAndReportsIt)
 
 /* ---- the child's driver ---- */
 
-CHILD(deadline_loop_goes_on)
+CHILD(deadline_loop_continues_in_the_child)
 {
     REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
     in_forked_child([] {
@@ -355,7 +355,7 @@ CHILD(deadline_loop_goes_on)
     });
 }
 
-CHILD(quiescent_deadline_loop_goes_on)
+CHILD(quiescent_deadline_loop_continues_in_the_child)
 {
     REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE | RTRCU_QSBR) == 0);
     in_forked_child([] {
@@ -371,8 +371,8 @@ CHILD(quiescent_deadline_loop_goes_on)
 
 TEST_F(Fork, DeadlineLoopsCallbacksRunInTheChild)
 {
-    EXPECT_TRUE(exited_well(test::run_child("deadline_loop_goes_on")));
-    EXPECT_TRUE(exited_well(test::run_child("quiescent_deadline_loop_goes_on")));
+    EXPECT_TRUE(exited_well(test::run_child("deadline_loop_continues_in_the_child")));
+    EXPECT_TRUE(exited_well(test::run_child("quiescent_deadline_loop_continues_in_the_child")));
 }
 
 /* ---- threads ---- */

@@ -122,17 +122,17 @@ void sleep_and_read(bool qsbr)
     REQUIRE(test::stats().threads_woken >= 20 * 70);
 }
 
-CHILD(asleep_and_reading)
+CHILD(idle_threads_read)
 {
     sleep_and_read(false);
 }
 
-CHILD(asleep_and_online)
+CHILD(idle_threads_come_online)
 {
     sleep_and_read(true);
 }
 
-CHILD(never)
+CHILD(threads_are_never_idle)
 {
     set_idle_scans(0);
     Idle idle(3);
@@ -141,7 +141,7 @@ CHILD(never)
     REQUIRE(test::stats().threads_slept == 0);
 }
 
-CHILD(exits)
+CHILD(threads_exit_while_idle)
 {
     {
         Idle idle(40);
@@ -157,7 +157,7 @@ CHILD(exits)
 }
 
 /* The thread that forks is scanned.  In the child it remains a reader for which the child's grace periods wait. */
-CHILD(forks)
+CHILD(fork_beside_idle_threads)
 {
     Idle idle(40);
     test::Replaced replaced;
@@ -191,7 +191,7 @@ void become_deadline()
     REQUIRE(rtrcu_register_thread(RTRCU_DEADLINE) == 0);
 }
 
-CHILD(deadline)
+CHILD(deadline_threads_stay_scanned)
 {
     Idle idle(20);
     REQUIRE(until_asleep(20));
@@ -205,7 +205,7 @@ CHILD(deadline)
     REQUIRE(now.threads_slept - slept == now.threads_woken - woken - 20);
 }
 
-CHILD(sandboxed)
+CHILD(membarrier_refused_while_idle)
 {
     test::Replaced replaced;
     shared = &replaced;
@@ -224,7 +224,7 @@ CHILD(sandboxed)
 }
 
 /* When the configuration returns to light fences, threads become idle again. */
-CHILD(switched)
+CHILD(fences_switched_while_idle)
 {
     struct rtrcu_config config;
     Idle idle(10);
@@ -245,7 +245,7 @@ CHILD(switched)
 
 /* Beside an online quiescent-state thread, grace periods need no fence; beside idle threads they complete
  * immediately. */
-CHILD(counted)
+CHILD(immediate_grace_periods_are_counted)
 {
     Idle idle(3);
     REQUIRE(until_asleep(3));
@@ -278,49 +278,49 @@ const std::vector<std::string> kSoon = {"RTRCU_IDLE_SCANS=1"};
 
 TEST(IdleThreads, IdleThreadsReadSafely)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("asleep_and_reading")));
+    EXPECT_TRUE(test::exited_well(test::run_child("idle_threads_read")));
 }
 
 TEST(IdleThreads, QuiescentStateThreadsBecomeIdleOfflineAndComeOnline)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("asleep_and_online")));
+    EXPECT_TRUE(test::exited_well(test::run_child("idle_threads_come_online")));
 }
 
 TEST(IdleThreads, NoThreadIsIdleWithIdleScans0)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("never")));
+    EXPECT_TRUE(test::exited_well(test::run_child("threads_are_never_idle")));
 }
 
 TEST(IdleThreads, ThreadsExitWhileIdle)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("exits", kSoon)));
+    EXPECT_TRUE(test::exited_well(test::run_child("threads_exit_while_idle", kSoon)));
 }
 
 TEST(IdleThreads, ForkingThreadIsScannedInTheChild)
 {
     if (TEST_TSAN || TEST_EMULATED)
         GTEST_SKIP() << "here the child of a process with threads cannot create threads";
-    EXPECT_TRUE(test::exited_well(test::run_child("forks", kSoon)));
+    EXPECT_TRUE(test::exited_well(test::run_child("fork_beside_idle_threads", kSoon)));
 }
 
 TEST(IdleThreads, DeadlineThreadsAreAlwaysScanned)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("deadline", kSoon)));
+    EXPECT_TRUE(test::exited_well(test::run_child("deadline_threads_stay_scanned", kSoon)));
 }
 
 TEST(IdleThreads, GracePeriodsEndIfMembarrierIsRefusedWhileThreadsAreIdle)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("sandboxed", kSoon)));
+    EXPECT_TRUE(test::exited_well(test::run_child("membarrier_refused_while_idle", kSoon)));
 }
 
 TEST(IdleThreads, ImmediateAndFencelessGracePeriodsAreCounted)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("counted", kSoon)));
+    EXPECT_TRUE(test::exited_well(test::run_child("immediate_grace_periods_are_counted", kSoon)));
 }
 
 TEST(IdleThreads, FencesAreSwitchedWhileThreadsAreIdle)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("switched", kSoon)));
+    EXPECT_TRUE(test::exited_well(test::run_child("fences_switched_while_idle", kSoon)));
 }
 
 } // namespace

@@ -176,7 +176,7 @@ void requeue(struct rcu_head *head)
     call_rcu(head, requeue);
 }
 
-CHILD(callbacks_do_not_lift)
+CHILD(callbacks_keep_no_daemon_real_time)
 {
     static rcu_head head;
     last_priority = -1;
@@ -193,11 +193,11 @@ TEST(RealTime, CallbackThatQueuesAnotherDoesNotKeepItsDaemonRealTime)
 {
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
-    EXPECT_TRUE(test::exited_well(test::run_child("callbacks_do_not_lift")));
+    EXPECT_TRUE(test::exited_well(test::run_child("callbacks_keep_no_daemon_real_time")));
 }
 
 /* The driver preempts ordinary threads for each grace period, so it begins one in four ticks. */
-CHILD(paces)
+CHILD(driver_paces_grace_periods)
 {
     std::thread([] {
         REQUIRE(make_real_time(5));
@@ -219,7 +219,7 @@ TEST(RealTime, DriverPacesGracePeriodsOfCallbacks)
 {
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
-    EXPECT_TRUE(test::exited_well(test::run_child("paces")));
+    EXPECT_TRUE(test::exited_well(test::run_child("driver_paces_grace_periods")));
 }
 
 /* ---- settings ---- */
@@ -242,7 +242,7 @@ TEST(RealTime, PrioritiesOfZeroKeepAllThreadsOrdinary)
     EXPECT_TRUE(test::exited_well(test::run_child("stays_ordinary", {"RTRCU_GP_RTPRIO=0", "RTRCU_KRCUD_RTPRIO=0"})));
 }
 
-CHILD(has_priorities)
+CHILD(configured_priorities_apply)
 {
     REQUIRE(run_one() == 7);
     REQUIRE(priority_by_name("rtrcu-gp") == 4);
@@ -253,7 +253,8 @@ TEST(RealTime, ConfiguredPrioritiesApplyToOrdinaryProducersToo)
 {
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
-    EXPECT_TRUE(test::exited_well(test::run_child("has_priorities", {"RTRCU_GP_RTPRIO=4", "RTRCU_KRCUD_RTPRIO=7"})));
+    EXPECT_TRUE(test::exited_well(
+        test::run_child("configured_priorities_apply", {"RTRCU_GP_RTPRIO=4", "RTRCU_KRCUD_RTPRIO=7"})));
 }
 
 void set_priorities(int driver, int daemons)
@@ -310,7 +311,7 @@ void spin_until_ordinary(struct rcu_head *head)
     delete head;
 }
 
-CHILD(spins)
+CHILD(callback_spins)
 {
     std::thread([] {
         REQUIRE(make_real_time(5));
@@ -330,12 +331,12 @@ TEST(RealTime, SpinningCallbackBecomesOrdinaryUntilItReturns)
 {
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
-    EXPECT_TRUE(test::exited_well(test::run_child("spins")));
+    EXPECT_TRUE(test::exited_well(test::run_child("callback_spins")));
 }
 
 /* ---- refused ---- */
 
-CHILD(is_refused)
+CHILD(real_time_is_refused)
 {
     REQUIRE(run_one() == 0);
     REQUIRE(run_one() == 0);
@@ -346,7 +347,7 @@ CHILD(is_refused)
 CHILD(refuse)
 {
     REQUIRE(make_real_time(5));
-    test::become_child_without_real_time("is_refused");
+    test::become_child_without_real_time("real_time_is_refused");
 }
 
 class Refused : public testing::TestWithParam<const char *>

@@ -46,7 +46,7 @@ void be_awake_at_the_end()
 }
 
 /* rtrcu_rt_awake(true) counts until the thread exits or unregisters. */
-CHILD(rt_awake_and_gone)
+CHILD(rt_awake_thread_exits)
 {
     REQUIRE(pthread_key_create(&last_awake, say_awake) == 0);
     struct rtrcu_config config;
@@ -73,7 +73,7 @@ CHILD(rt_awake_and_gone)
 
 TEST(RtAwake, BatchesAreNotLimitedAfterTheRealTimeThreadOfTheCpuHasExited)
 {
-    EXPECT_TRUE(exited_well(test::run_child("rt_awake_and_gone")));
+    EXPECT_TRUE(exited_well(test::run_child("rt_awake_thread_exits")));
 }
 
 /* ---- a deadline that passes during a batch ---- */

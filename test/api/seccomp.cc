@@ -109,7 +109,7 @@ void work(Readers *readers)
     readers->replace(5);
 }
 
-CHILD(refused_all_along)
+CHILD(membarrier_refused_from_the_start)
 {
     REQUIRE(test::stats().full_fences == 1);
     Readers readers;
@@ -143,7 +143,7 @@ void spin_for_a_while(const std::atomic<bool> &stop)
 }
 
 /* The visit to every CPU, in place of membarrier(), cannot run on a CPU where a real-time reader spins. */
-CHILD(visit_behind_a_real_time_reader)
+CHILD(visit_blocked_by_a_real_time_reader)
 {
     cpu_set_t allowed, one;
     REQUIRE(sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
@@ -179,7 +179,7 @@ CHILD(visit_behind_a_real_time_reader)
     reader.join();
 }
 
-CHILD(off_by_choice)
+CHILD(membarrier_off_by_setting)
 {
     REQUIRE(test::stats().full_fences == 1);
     Readers readers;
@@ -190,7 +190,7 @@ CHILD(off_by_choice)
 CHILD(refuse_before_start)
 {
     refuse(MEMBARRIER_AND_AFFINITY);
-    test::become_child("refused_all_along");
+    test::become_child("membarrier_refused_from_the_start");
 }
 
 std::atomic<long> answered{0};
@@ -236,7 +236,7 @@ CHILD(trapped_calls)
     _exit(0); /* avoids the leak check of a sanitizer, which the sandbox would stop */
 }
 
-CHILD(refused_in_mid_run)
+CHILD(membarrier_refused_while_running)
 {
     Readers readers;
     work(&readers);
@@ -250,7 +250,7 @@ CHILD(refused_in_mid_run)
 
 /* membarrier() and the visit are refused while readers run, so only the readers' acknowledgments can confirm full
  * fences. */
-CHILD(everything_refused_in_mid_run)
+CHILD(all_fences_refused_while_running)
 {
     Readers readers;
     readers.replace(3);
@@ -371,7 +371,7 @@ CHILD(one_thread_in_a_sandbox)
 }
 
 /* The futexes of locks are refused while readers run, so no thread can sleep for a lock of the library. */
-CHILD(locks_refused_in_mid_run)
+CHILD(futexes_refused_while_running)
 {
     Readers readers;
     work(&readers);
@@ -393,7 +393,7 @@ CHILD(locks_refused_in_mid_run)
 }
 
 /* Threads work, although the system call that returns their number is refused. */
-CHILD(work_without_numbers)
+CHILD(work_without_gettid)
 {
     Readers readers;
     for (int round = 0; round < 3; round++)
@@ -403,10 +403,10 @@ CHILD(work_without_numbers)
     work_in_a_forks_child();
 }
 
-CHILD(numbers_refused_before_start)
+CHILD(gettid_refused_before_start)
 {
     REQUIRE(test::refuse({{SYS_gettid, EPERM}}));
-    test::become_child("work_without_numbers");
+    test::become_child("work_without_gettid");
 }
 
 /* With the driver sched and no fence available, a quiescent state does not advance the grace period. */
@@ -503,10 +503,11 @@ TEST_P(Sandbox, GracePeriodsContinueAfterMembarrierIsRefused)
 }
 
 INSTANTIATE_TEST_SUITE_P(Children, Sandbox,
-                         testing::Values("refuse_before_start", "refused_in_mid_run", "everything_refused_in_mid_run",
-                                         "caller_is_a_reader", "callers_wait_for_each_other",
-                                         "locks_refused_in_mid_run", "numbers_refused_before_start", "trapped_calls",
-                                         "forked_into_a_sandbox", "one_thread_in_a_sandbox"),
+                         testing::Values("refuse_before_start", "membarrier_refused_while_running",
+                                         "all_fences_refused_while_running", "caller_is_a_reader",
+                                         "callers_wait_for_each_other", "futexes_refused_while_running",
+                                         "gettid_refused_before_start", "trapped_calls", "forked_into_a_sandbox",
+                                         "one_thread_in_a_sandbox"),
                          [](const auto &child) { return std::string(child.param); });
 
 TEST(SandboxStall, ReaderWithoutAcknowledgmentIsReportedAndWaitedFor)
@@ -526,7 +527,7 @@ TEST(SandboxStall, VisitOfACpuBlockedByARealTimeReaderIsReported)
     /* On a busy machine the thread that prints the report may run too late, so the test repeats. */
     test::ChildResult result;
     for (int i = 0; i < 20 && !result.contains("cannot run on CPU"); i++) {
-        result = test::run_child("visit_behind_a_real_time_reader", {"RTRCU_STALL_TIMEOUT_MS=20"});
+        result = test::run_child("visit_blocked_by_a_real_time_reader", {"RTRCU_STALL_TIMEOUT_MS=20"});
         if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)
             GTEST_SKIP() << "the test needs two CPUs and real-time scheduling";
         ASSERT_TRUE(exited_well(result));
@@ -538,7 +539,7 @@ TEST(SandboxSettings, MembarrierOffIsSilentAndOnReportsARefusal)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has no seccomp()";
-    EXPECT_TRUE(exited_well(test::run_child("off_by_choice", {"RTRCU_MEMBARRIER=off"})));
+    EXPECT_TRUE(exited_well(test::run_child("membarrier_off_by_setting", {"RTRCU_MEMBARRIER=off"})));
     test::ChildResult on = test::run_child("refuse_before_start", {"RTRCU_MEMBARRIER=on"});
     EXPECT_TRUE(exited_well(on));
     EXPECT_TRUE(on.contains("RTRCU_MEMBARRIER=on, but the kernel refuses membarrier()")) << on.output;

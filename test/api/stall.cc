@@ -145,7 +145,7 @@ TEST(Stall, ZeroTimeoutPrintsNoReport)
 }
 
 /* After a report, the grace period ends when the reader leaves. */
-CHILD(stall_and_go_on)
+CHILD(grace_period_ends_after_a_stall)
 {
     test::Worker reader;
     reader.run([] { rcu_read_lock(); });
@@ -159,7 +159,7 @@ CHILD(stall_and_go_on)
 
 TEST(Stall, GracePeriodEndsAfterAReport)
 {
-    EXPECT_TRUE(exited_well(test::run_child("stall_and_go_on", {"RTRCU_STALL_TIMEOUT_MS=10"})));
+    EXPECT_TRUE(exited_well(test::run_child("grace_period_ends_after_a_stall", {"RTRCU_STALL_TIMEOUT_MS=10"})));
 }
 
 /* ---- a report that waits for a lock does not delay grace periods ---- */

@@ -23,7 +23,7 @@ size_t lines(const std::string &text)
     return count;
 }
 
-TEST(Complaint, FirstMessagesArePrinted)
+TEST(Complaint, FirstMessagesOfAKindAreAllPrinted)
 {
     complaint kind = {};
     test::CapturedErrors errors;
@@ -57,7 +57,7 @@ TEST(Complaint, EachKindIsCountedSeparately)
     EXPECT_TRUE(errors.contains("\nother (printed by")) << errors.text();
 }
 
-TEST(Complaint, NamesTheThreadAndPrintsTheStackOnce)
+TEST(Complaint, EachMessageNamesItsThreadAndTheFirstHasTheStack)
 {
     if (!TEST_LISTS_CALLERS)
         GTEST_SKIP() << "messages have no stack on this processor";

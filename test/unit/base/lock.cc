@@ -37,7 +37,7 @@ TEST(Lock, ReleaseIfMineKeepsALockThatAnotherThreadHolds)
     EXPECT_FALSE(lock_any_held(UINT32_MAX));
 }
 
-TEST(Lock, ReleaseIfMineHandsAContendedLockToTheWaiter)
+TEST(Lock, ReleaseIfMinePassesAContendedLockToTheWaiter)
 {
     lock handed;
     lock_init(&handed, LOCK_RANK_BARRIER);
@@ -89,7 +89,7 @@ TEST(Lock, ThreadIdIsTheKernelsId)
     EXPECT_NE(other, lock_thread_number());
 }
 
-TEST(Lock, ReleaseHandsAContendedLockToTheWaiter)
+TEST(Lock, ReleasePassesAContendedLockToTheWaiter)
 {
     struct lock lock;
     lock_init(&lock, LOCK_RANK_LEAF);

@@ -26,7 +26,7 @@ TEST(Seq, DebugBuildsBeginBeforeTheWrap)
     }
 }
 
-TEST(Seq, StartAndEndChangeTheStateAndCount)
+TEST(Seq, StartMarksAGracePeriodInProgressAndEndCountsIt)
 {
     for (uint64_t base : bases) {
         uint64_t running = seq_started(base);

@@ -458,7 +458,7 @@ TEST_F(Callback, LimitsAreCheckedAtShrinkingDistances)
     EXPECT_EQ(over.front(), 41u);
 }
 
-TEST_F(Callback, QmaxBelowQhimarkIsNoticed)
+TEST_F(Callback, BacklogAtAQmaxBelowQhimarkIsDetected)
 {
     reader_record *record = world_.craft(0);
     config_.qhimark = 1000;

@@ -344,7 +344,7 @@ TEST_F(CallbackFork, LastCallbackOfAnotherThreadsBatchIsDropped)
 }
 
 /* The claim of thread number 1 is a claim like any other: the first thread of a PID namespace has that number. */
-TEST_F(CallbackFork, ClaimOfThreadNumberOneIsAbandoned)
+TEST_F(CallbackFork, ForksChildEndsTheClaimOfTheThreadWithIdOne)
 {
     queue_ready(record_, 2);
     begin_elsewhere();

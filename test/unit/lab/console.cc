@@ -69,7 +69,7 @@ TEST(Console, DaemonMayDelayTheConsoleBrieflyOnly)
     EXPECT_EQ(outcome_of(judge_console({row_of("daemon", 101, 65'536)}, false), answers), Outcome::not_judged);
 }
 
-TEST(Console, NoVerdictOnABusyMachine)
+TEST(Console, BusyMachineHasNoVerdict)
 {
     const ConsoleRow row = row_of("daemon", 101, 65'536);
     ConsoleRow floor = row_of("none", 5, 0);

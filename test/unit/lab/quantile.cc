@@ -73,7 +73,7 @@ TEST(Quantile, CdfKeepsEachOfTheLargestSamples)
     EXPECT_TRUE(std::is_sorted(curve.begin(), curve.end()));
 }
 
-TEST(Histogram, CountsEverySampleOnce)
+TEST(Histogram, HistogramCountsEverySampleOnce)
 {
     std::vector<uint64_t> values = {0, 1, 5, 50, 500, 5000, 1'000'000};
     auto bins = log_histogram(values, 10, 1000, 2);

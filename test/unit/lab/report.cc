@@ -64,7 +64,7 @@ TEST(Table, EscapesControlSequences)
                             "a\\x1b[2J\\x0ab\\xc3\n");
 }
 
-TEST(Chart, ShowsASingleSampleAndTheAxis)
+TEST(Chart, ChartShowsASingleSampleAndTheAxis)
 {
     std::vector<uint64_t> values(10'000, 20'000);
     values.push_back(5'000'000);

@@ -21,7 +21,7 @@ TEST(Code, SymbolsHaveNamesOrNumbers)
     EXPECT_STREQ(text, "0x10");
 }
 
-TEST(Code, ContainsTheObjectAndTheOffset)
+TEST(Code, NameOfAnAddressContainsTheObjectAndTheOffset)
 {
     char text[256];
     EXPECT_TRUE(plat_code(reinterpret_cast<uintptr_t>(&plat_code), text, sizeof(text)));

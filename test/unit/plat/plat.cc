@@ -45,7 +45,7 @@ TEST(Futex, WaitEndsAtItsTimeout)
     EXPECT_EQ(plat_futex_wait(&word, 0, -5), -ETIMEDOUT) << "a negative timeout has expired";
 }
 
-TEST(Futex, WakeReturnsTheNumberOfSleepers)
+TEST(Futex, WakeReturnsTheNumberOfWokenSleepers)
 {
     uint32_t word = 0;
     int result = -1;
@@ -126,7 +126,7 @@ TEST(Futex, PriorityInheritingTimeoutRunsOnTheMonotonicClock)
     }
 }
 
-TEST(Clock, AdvancesAtLeastByTheSleep)
+TEST(Clock, ClockAdvancesAtLeastByTheTimeSlept)
 {
     int64_t before = plat_clock_now(), cpu = plat_clock_of_thread(plat_thread_id());
     plat_clock_sleep(1000000);
@@ -333,7 +333,7 @@ TEST(Thread, NameOfAMissingThreadIsEmpty)
     EXPECT_LT(strlen(small), sizeof(small));
 }
 
-TEST(Thread, IdsAreTheKernelsIds)
+TEST(Thread, ProcessAndThreadIdsAreTheKernelsIds)
 {
     EXPECT_EQ(plat_main_thread().number, static_cast<uint32_t>(getpid()));
     EXPECT_EQ(plat_thread_id().number, static_cast<uint32_t>(gettid()));
@@ -567,12 +567,12 @@ TEST(Errno, ErrnoIsPreserved)
     EXPECT_EQ(errno, 77);
 }
 
-TEST(Copies, FindsOneCopyInThisProgram)
+TEST(Copies, ProgramHasOneCopyOfTheLibrary)
 {
     EXPECT_EQ(plat_copies(), 1);
 }
 
-TEST(Random, SuccessiveNumbersDiffer)
+TEST(Random, SuccessiveRandomNumbersDiffer)
 {
     uint64_t first = plat_random();
     EXPECT_NE(plat_random(), first);

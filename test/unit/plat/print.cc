@@ -19,7 +19,7 @@
 namespace
 {
 
-TEST(Print, WritesAndTruncatesAtItsBuffer)
+TEST(Print, MessageLongerThanTheBufferIsTruncated)
 {
     test::CapturedErrors errors;
     plat_print("number %d, text %s\n", 7, "here");

@@ -91,7 +91,7 @@ TEST_F(Boost, RunningReaderIsNotBoosted)
 }
 
 /* A normal grace period does not boost a reader whose backlog is at its share of the process's limit. */
-TEST_F(Boost, NormalGracePeriodDoesNotBoostAReaderAtItsShare)
+TEST_F(Boost, NormalGracePeriodDoesNotBoostAReaderAtItsBoostLimit)
 {
     config_.qmax = 1000;
     config_.qmax_process = 6;
@@ -314,7 +314,7 @@ long lose_the_flag()
 }
 
 /* A flag set after the fence does not count: the reader could still leave by its fast path, and not end the boost. */
-TEST_F(Boost, LostFlagIsSetAndFencedAgain)
+TEST_F(Boost, FlagLostByTheReaderIsSetAndFencedAgain)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";

@@ -44,7 +44,7 @@ TEST_F(Expedited, WorkerTakesTheHighestPriorityOfTheSettingAndItsWaiters)
     EXPECT_EQ(turn_expedited_priority(&drive_->turn), 0);
 }
 
-TEST_F(Expedited, WaitersOfEachNumberRaiseTheWorker)
+TEST_F(Expedited, WaitersOfEachGracePeriodRaiseTheWorker)
 {
     config_.kthread_prio = 5;
     config_.exp_worker = RTRCU_EXP_WORKER_KTHREAD;
@@ -56,7 +56,7 @@ TEST_F(Expedited, WaitersOfEachNumberRaiseTheWorker)
     }
 }
 
-TEST_F(Expedited, EndOfANumberClearsItsPriorityAndRaisesItsCount)
+TEST_F(Expedited, EndOfAGracePeriodClearsItsPriorityAndIncrementsItsCount)
 {
     uint64_t before[4];
     for (int i = 0; i < 4; i++) {
@@ -74,7 +74,7 @@ TEST_F(Expedited, EndOfANumberClearsItsPriorityAndRaisesItsCount)
     EXPECT_EQ(forgotten, 1);
 }
 
-TEST_F(Expedited, WaiterSleepsUntilItsNumberIsReached)
+TEST_F(Expedited, WaiterSleepsUntilItsGracePeriodHasEnded)
 {
     uint64_t cookie = request_reports();
     test::Worker waiter;
@@ -90,7 +90,7 @@ TEST_F(Expedited, WaiterSleepsUntilItsNumberIsReached)
         EXPECT_EQ(tally_read(&waiters), 0u);
 }
 
-TEST_F(Expedited, AllWaitersOfANumberAreWokenAtItsEnd)
+TEST_F(Expedited, AllWaitersOfAGracePeriodAreWokenAtItsEnd)
 {
     uint64_t cookie = request_reports();
     test::Worker waiters[3];

@@ -48,7 +48,7 @@ class Step : public DriveWorld
     }
 };
 
-TEST_F(Step, StoresTheStateOfTheNextStep)
+TEST_F(Step, StepStoresTheStateThatTheNextStepNeeds)
 {
     struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];
     config_.stall_timeout_ms = 5000;

@@ -515,7 +515,7 @@ TEST_F(Turn, RunningGracePeriodIsNotCompletedImmediately)
 }
 
 /* With never_sleeps the thread keeps polling while a reader runs on another CPU. */
-TEST_F(Turn, ThreadWithNeverSleepsDoesNotSleep)
+TEST_F(Turn, NeverSleepsKeepsAThreadPollingBesideARunningReader)
 {
     static const uint32_t elsewhere = UINT32_MAX;
     const turn_options options = {.never_spins = false, .never_sleeps = true, .by_caller = false, .serve = nullptr};

@@ -18,7 +18,7 @@ void call(rcu_head *)
     called = true;
 }
 
-TEST_F(Barrier, OnlineThreadIsOnlineAfterwards)
+TEST_F(Barrier, OnlineThreadIsOnlineAfterRcuBarrier)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_QSBR);
     ASSERT_TRUE(urcu_register(adopted));
@@ -33,7 +33,7 @@ TEST_F(Barrier, OnlineThreadIsOnlineAfterwards)
 }
 
 /* rcu_barrier() inside a callback returns without waiting: it would wait for that callback. */
-TEST_F(Barrier, CallInsideACallbackDoesNotWait)
+TEST_F(Barrier, RcuBarrierInsideACallbackDoesNotWait)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     ASSERT_TRUE(urcu_register(adopted));
@@ -46,7 +46,7 @@ TEST_F(Barrier, CallInsideACallbackDoesNotWait)
     urcu_unregister(adopted);
 }
 
-TEST_F(Barrier, WaitsForTheCallbacksOfEachServer)
+TEST_F(Barrier, RcuBarrierWaitsForTheCallbacksOfEachServer)
 {
     rtrcu_adopted *adopted = adopt(RTRCU_ADOPT_MEMB);
     std::vector<adopt_server *> servers;

@@ -28,7 +28,7 @@ int wanted(void *)
     return wanted_priority;
 }
 
-TEST_F(Worker, WorkerTakesTheWantedPriorityAndItsOwnAgain)
+TEST_F(Worker, WorkerTakesTheWantedPriorityAndReturnsToItsOwn)
 {
     if (!real_time_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
