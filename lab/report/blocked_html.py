@@ -29,7 +29,8 @@ def curves_of(data):
 
 
 def chart_iterations(data):
-    """Returns a chart: each run as a point, the runs' mean as a line, and the RFC's means in a row above."""
+    """Returns a chart of iterations per second: a point for each run, a line for the runs' mean, and a row above with
+    the RFC's means."""
     chart = Chart(["the RFC of 2026", "this run"], Axis("iterations per second, of all readers", log=True,
                                                         unit="iterations/s"), Axis(""))
     for lists, rate in PUBLISHED.items():
@@ -50,7 +51,7 @@ def chart_holds(data):
         total = seconds * len(curve["iterations_per_s"])
         chart.line("", [(2 ** i / 1000, count / total) for i, count in enumerate(curve["hold_log2"]) if count],
                    NAMES[curve["lists"]], COLOURS[curve["lists"]], mode="lines+markers")
-    chart.mark(PUBLISHED_HOLD_US, "2026: mean of the node's list")
+    chart.mark(PUBLISHED_HOLD_US, "2026: mean hold with the node's list")
     return chart.html()
 
 
@@ -79,18 +80,19 @@ def chart_latency(data):
 
 def chart_crowds(data):
     crowds = sorted({row["tasks"] for row in rows_of(data, "parked")})
-    chart = Chart(["to begin a grace period", "to end it"], Axis("parked tasks", log=True, unit="tasks", ticks=crowds),
-                  Axis("time, µs", log=True, unit="µs"), height=220)
+    chart = Chart(["to begin a grace period", "to end a grace period"],
+                  Axis("parked tasks", log=True, unit="tasks", ticks=crowds), Axis("time, µs", log=True, unit="µs"),
+                  height=220)
     for lists in ("node", "percpu"):
         rows = [row for row in rows_of(data, "parked") if row["lists"] == lists]
-        for title, key in (("to begin a grace period", "begin_us"), ("to end it", "end_us")):
+        for title, key in (("to begin a grace period", "begin_us"), ("to end a grace period", "end_us")):
             chart.line(title, [(row["tasks"], row[key]) for row in rows], NAMES[lists], COLOURS[lists],
                        mode="lines+markers")
     return chart.html()
 
 
 def keyed_table(rows, columns, text_columns=1):
-    """Makes a table; columns are (key, title), and text is not formatted."""
+    """Returns a table of the rows' fields. columns: pairs (key, title). Numbers are formatted, texts are not."""
     def cell(value):
         if isinstance(value, str):
             return NAMES.get(value, value)
@@ -122,14 +124,14 @@ def order_table(data):
     return keyed_table(rows_of(data, "order"), [
         ("lists", "lists"), ("rounds", "rounds"), ("older", "older tasks"), ("later", "later tasks"),
         ("ended_early", "ended early"), ("not_ended", "did not end"), ("older_not_waited", "older not waited for"),
-        ("later_waited_for", "later waited for"), ("found_us_p50", "found after, µs, p50")])
+        ("later_waited_for", "later waited for"), ("found_us_p50", "end found after, µs, p50")])
 
 
 def crowd_table(data):
     return keyed_table(rows_of(data, "parked"), [
         ("lists", "lists"), ("tasks", "parked"), ("bytes_each", "bytes each"), ("park_ns", "park, ns"),
         ("unlock_ns", "unlock, ns"), ("promotion_ns_each", "promotion, ns each"), ("begin_us", "begin, µs"),
-        ("end_us", "end, µs"), ("gp_without_us", "grace period with none, µs"),
+        ("end_us", "end, µs"), ("gp_without_us", "grace period without parked tasks, µs"),
         ("lock_hold_us_max", "longest hold, µs")])
 
 
@@ -138,8 +140,8 @@ def conclusion(data):
     spin, percpu = found.get("node-spin"), found.get("percpu")
     if not spin or not percpu:
         return "The tables below have the measured figures."
-    return (f"On this machine, with carriers that are preempted, per-CPU lists let readers make {figure_text(percpu)} "
-            f"iterations per second and the node's spinning list {figure_text(spin)}: "
+    return (f"On this machine, with carriers that are preempted, readers make {figure_text(percpu)} iterations per "
+            f"second with per-CPU lists and {figure_text(spin)} with the node's list under a spinning lock: "
             f"{100 * (percpu / spin - 1):+.0f} %.")
 
 
@@ -148,8 +150,9 @@ def noise(data):
             and row["iterations_per_s_stddev"] > 0.3 * row["iterations_per_s_mean"]]
     if not wide:
         return ""
-    return ("Runs differ from each other by more than 30 % with " + ", ".join(NAMES[row["lists"]] for row in wide)
-            + ": smaller differences between the lists are this machine's noise.")
+    return ("The runs' standard deviation is above 30 % of their mean with "
+            + ", ".join(NAMES[row["lists"]] for row in wide)
+            + ". Smaller differences between the lists are this machine's noise.")
 
 
 def page(data):
@@ -162,8 +165,8 @@ def page(data):
         + "".join(f"<dt><b>{NAMES[name]}</b> ({name})</dt><dd>{text}</dd>" for name, text in WHAT.items()
                   if name in used)
         + f"</dl><p class='note'>{machine_text(data)} The RFC's readers ran on virtual CPUs, which threads of the "
-        "host preempted; iterations per second compare within a run.</p>")
-    return page_html.page_text("blocked", "Readers that are parked", [
+        "host preempted. Compare iterations per second only within one run of the experiment.</p>")
+    return page_html.page_text("blocked", "Readers that are parked inside their sections", [
         page_html.conclusion(data, conclusion(data)) + page_html.warning(noise(data)),
         section("How many iterations do readers make while carriers are preempted?", chart_iterations(data),
                 lists_table(data)),

@@ -41,7 +41,7 @@ SCRIPT = """
   const dark = matchMedia('(prefers-color-scheme: dark)'), looks = LOOKS;
   const places = () => document.querySelectorAll('div.chart');
   const chart = (place) => JSON.parse(place.previousElementSibling.textContent);
-  // A legend has as many lines as the width asks for: the chart grows by them, so that its axes keep their height.
+  // On a narrow page the legend has more lines. The chart grows by these lines, so that its axes keep their height.
   async function fit(place) {
     const legend = place.querySelector('.legend'), wanted = chart(place).layout;
     if (!legend)
@@ -75,8 +75,8 @@ def library():
 
 
 def number(value):
-    """Returns a number as text: integers, and values from 100, without decimals; values from 1 with one decimal;
-    smaller values with two significant digits."""
+    """Formats a figure: an integer, or a value of at least 100, without decimals; a value of at least 1 with one
+    decimal; a value below 1 with two significant digits. A missing value is a dash."""
     if value is None:
         return "–"
     if value == 0:
@@ -94,7 +94,8 @@ class Axis:
         self.title, self.log, self.unit, self.least, self.most, self.ticks = title, log, unit, least, most, ticks
 
     def ends(self, values, head=0.0):
-        """Returns the range of the axis: it contains the values, and leaves the part `head` free at the upper end."""
+        """Returns the two ends of the axis. The range contains all values, and leaves the fraction `head` of the axis
+        free at the upper end."""
         values = [value for value in values if value is not None and (value > 0 or not self.log)] or [1]
         place = math.log10 if self.log else float
         low = place(min(values) if self.least is None else self.least)
@@ -110,7 +111,7 @@ class Axis:
                  "automargin": True, "range": ends}
         if self.ticks:
             return shown | {"tickvals": self.ticks, "ticktext": [number(tick) for tick in self.ticks]}
-        # Ticks show whole numbers; by default plotly labels 2,000 only with a small 2.
+        # Labels of ticks are whole numbers. By default plotly labels some ticks with their first digit, 2,000 with a 2.
         return shown | ({"tickformat": ",.4~r", "nticks": max(3, math.ceil(ends[1] - ends[0]))} if self.log else {})
 
 
@@ -118,13 +119,13 @@ class Chart:
     """A chart: rows of axes that share one horizontal axis. Series of the same name share one entry in the legend."""
 
     def __init__(self, rows, x, y, *, height=300, gap=46, legend=True):
-        self.rows = list(rows)  # their titles; [""]: one row without
+        self.rows = list(rows)  # titles of the rows; [""]: one row without a title
         self.x, self.y = x, y
-        self.height, self.gap = height, gap  # of a row; between rows, for the title of the lower one
+        self.height, self.gap = height, gap  # height of a row; gap between rows, for the title of the lower row
         self.traces, self.names, self.legend = [], set(), legend
         self.values = {row: [] for row in self.rows}
-        self.labels = {row: [] for row in self.rows}  # of bars, from the top
-        self.sums = {}                                # of stacked parts, by row and label
+        self.labels = {row: [] for row in self.rows}  # labels of bars, from the top
+        self.sums = {}                                # sums of stacked parts, by row and label
         self.marks = []                               # (value, text), reference lines from top to bottom
         self.levels = []                              # (row, value, text), reference lines from left to right
 
@@ -259,7 +260,7 @@ class Chart:
 
     def figure(self, head):
         heights = [max(24 * len(self.labels[row]), 40) if self.labels[row] else self.height for row in self.rows]
-        # The buttons are beside a short title, and above a long one.
+        # plotly's buttons are beside a short title, and above a long title, which needs more space at the top.
         top = MARGINS["t"] + LABEL * len(self.marks) + (24 if len(self.rows[0]) <= LONG_TITLE else 48)
         inner = sum(heights) + self.gap * (len(heights) - 1)
         figure = make_subplots(rows=len(heights), cols=1, shared_xaxes=True, row_heights=heights,
@@ -284,7 +285,7 @@ class Chart:
         return figure
 
     def head(self):
-        """Returns the part of a narrow chart's horizontal axis that the texts at the ends of bars need."""
+        """Returns the fraction of a narrow chart's horizontal axis that the texts at the ends of bars need."""
         texts = [len(text) for _, shown in self.traces if shown["type"] == "bar" for text in shown["text"]]
         return min(0.6, (LETTER * max(texts) + 10) / NARROW) if texts else 0.0
 

@@ -26,7 +26,7 @@ FIELDS = [
 ]
 COLOURS = {"workqueue": "red", "kthread-only": "orange", "kthread": "blue", "normal=1": "green", "none": "floor"}
 WORKERS = ("workqueue", "kthread-only", "kthread")
-ENVIRONMENTS = {"quiet": "no other load", "loaded": "with hogs and writers in another process group"}
+ENVIRONMENTS = {"quiet": "no other load", "loaded": "with CPU hogs and writers in another process group"}
 BUSY = [("rtrcu", True, "rtrcu, boosting", "blue"), ("rtrcu", False, "rtrcu, no boosting", "orange"),
         ("liburcu-memb", False, "liburcu-memb", "brown")]
 FLOOR = "floor: the caller wakes a real-time thread and waits for the thread's answer, without a grace period."
@@ -84,8 +84,8 @@ def chart_tails(data):
 
 
 def chart_busy(data):
-    """Returns a chart of the median, the 99th percentile (the maximum if there is none) and the maximum, by number of
-    readers."""
+    """Returns a chart of the median, the p99 and the maximum by number of readers; a missing p99 is replaced by the
+    maximum."""
     readers = sorted({row["readers"] for row in rows_of(data, "busy_readers")})
     chart = Chart([""], Axis("busy readers", log=True, unit="readers", ticks=readers),
                   Axis("wait, µs", log=True, unit="µs"))
@@ -101,8 +101,8 @@ def chart_busy(data):
     few = any(row["p99_ns"] is None for row in rows_of(data, "busy_readers") if row["peer"] != "floor")
     cut = sum(row["unfinished"] or 0 for row in rows_of(data, "busy_readers"))
     return chart.html(("Where samples are too few for p99, the largest duration is drawn instead. " if few else "")
-                      + (f"{figure_text(cut)} calls had not returned when their experiment ended: left out." if cut
-                         else ""))
+                      + (f"{figure_text(cut)} calls are left out, because they had not returned when their experiment "
+                         "ended." if cut else ""))
 
 
 def chart_throughput(data):
@@ -124,8 +124,8 @@ def chart_interrupts(data):
                      f"{figure_text(row['interrupts_per_s'])} ± {figure_text(row['spread_pct'])} %", "slate")
                     for row in rows_of(data, "interrupts")])
     return chart.html("control: no grace period. expedited: synchronize_rcu_expedited() in the default configuration. "
-                      "normal=1 and membarrier=off: the same calls with that setting. qsbr reader: the default, and a "
-                      "reader of the quiescent-state discipline.")
+                      "normal=1, membarrier=off: the same calls with this setting. qsbr reader: the default "
+                      "configuration, and a quiescent-state reader.")
 
 
 def difference(before, after):
@@ -133,7 +133,7 @@ def difference(before, after):
 
 
 def document_table(data, environment):
-    """Returns both tables of the document, with this run's figure beside each of its figures."""
+    """Returns both tables of the document, with this run's figures beside the document's."""
     found = {(r["worker"], r["boost"]): r for r in rows_of(data, "worker")
              if r.get("environment", "quiet") == environment}
     floor = found.get(("none", None), {})
@@ -165,7 +165,8 @@ def turned_table(data):
 def interrupt_table(data):
     keys = ("experiments", "interrupts_per_s", "spread_pct", "grace_periods_per_s", "interrupts_per_grace_period")
     rows = [[row["variant"]] + [figure_text(row[key]) for key in keys] for row in rows_of(data, "interrupts")]
-    return table(["", "experiments", "interrupts/s", "± %", "grace periods/s", "beyond the control, each"], rows, 1)
+    return table(["", "experiments", "interrupts/s", "± %", "grace periods/s",
+                  "interrupts per grace period beyond the control"], rows, 1)
 
 
 def busy_table(data):
@@ -181,8 +182,8 @@ def throughput_table(data):
             + [figure_text(r[k]) for k in ("sections_per_s", "spread_pct", "requests_per_s", "grace_periods_per_s",
                                            "boosts_per_s")]
             + [f"{100 * r['ratio']:.1f} %" if r["ratio"] else ""] for r in rows_of(data, "throughput")]
-    return table(["busy readers", "", "sections/s", "± %", "requests/s", "grace periods/s", "boosts/s", "with/without"],
-                 rows, 2)
+    return table(["busy readers", "", "sections/s", "± %", "requests/s", "grace periods/s", "boosts/s",
+                  "with/without boosting"], rows, 2)
 
 
 def conclusion(data):
@@ -193,11 +194,11 @@ def conclusion(data):
     parts = []
     if "workqueue" in found and "kthread" in found:
         parts.append(f"a critical caller waited {figure_text(found['workqueue'] / 1000)} µs on average for a worker at "
-                     f"ordinary priority and {figure_text(found['kthread'] / 1000)} µs for a real-time one")
+                     f"ordinary priority and {figure_text(found['kthread'] / 1000)} µs for a real-time worker")
     busy = [r for r in rows_of(data, "busy_readers") if r["peer"] == "rtrcu" and r["boost"] and r["p50_ns"]]
     if busy:
         most = max(busy, key=lambda row: row["readers"])
-        parts.append(f"beside {most['readers']} busy readers, boosted, half of the waits took "
+        parts.append(f"beside {most['readers']} busy readers with boosting, half of the waits took "
                      f"{figure_text(most['p50_ns'] / 1000)} µs or less")
     return f"On this machine {'; '.join(parts)}." if parts else "The tables below show the figures."
 
@@ -208,8 +209,8 @@ def noise(data):
     floor, best = found.get(("none", None)), found.get(("kthread", True))
     if not floor or not best or floor < 0.5 * best:
         return ""
-    return (f"Waking a thread alone takes {figure_text(floor / 1000)} µs on average here: a smaller "
-            "difference between the two workers is this machine's noise.")
+    return (f"On this machine, waking a thread takes {figure_text(floor / 1000)} µs on average, without a grace "
+            "period. A smaller difference between the two workers is noise.")
 
 
 def page(data):
@@ -217,10 +218,10 @@ def page(data):
         "<p>A SCHED_FIFO thread calls <code>synchronize_rcu_expedited()</code> while ordinary threads keep the CPUs "
         "busy. The variants differ in the thread that runs the grace period, and in whether readers that were "
         "preempted inside their sections are boosted.</p><dl>"
-        "<dt><b>workqueue</b></dt><dd>a worker at ordinary priority runs it</dd>"
-        "<dt><b>kthread-only</b></dt><dd>a real-time worker runs it; callers never run it, as in 2022</dd>"
-        "<dt><b>kthread</b></dt><dd>the caller runs the first step itself, then a real-time worker</dd>"
-        "<dt><b>normal=1</b></dt><dd>every expedited grace period is an ordinary one</dd></dl>"
+        "<dt><b>workqueue</b></dt><dd>a worker at ordinary priority runs the grace period</dd>"
+        "<dt><b>kthread-only</b></dt><dd>a real-time worker runs the grace period; callers never do, as in 2022</dd>"
+        "<dt><b>kthread</b></dt><dd>the caller runs the first step, a real-time worker the other steps</dd>"
+        "<dt><b>normal=1</b></dt><dd>expedited calls wait for normal grace periods</dd></dl>"
         f"<p class='note'>{machine_text(data)}</p>")
     return page_html.page_text("expedited", "Expedited grace periods, by the thread that runs them", [
         page_html.conclusion(data, conclusion(data)) + page_html.warning(noise(data)),
@@ -230,9 +231,10 @@ def page(data):
         section("What does boosting cost the readers?", chart_throughput(data), throughput_table(data)),
         section("How many interrupts reach the CPU of an isolated reader?", chart_interrupts(data),
                 interrupt_table(data)),
-        section("rcu: Move expedited grace period (GP) work to RT kthread_worker (Linux, 2022), and this run: nothing "
-                "beside it", document_table(data, "quiet")),
-        section("The same beside hogs and writers of another process group", document_table(data, "loaded")),
+        section("rcu: Move expedited grace period (GP) work to RT kthread_worker (Linux, 2022), and this run without "
+                "other load", document_table(data, "quiet")),
+        section("The figures of 2022, and this run beside CPU hogs and writers of another process group",
+                document_table(data, "loaded")),
         section("Which threads ran the grace periods?", turned_table(data)),
         section("Verdicts", verdict_list(data)), section("The variants", about)])
 

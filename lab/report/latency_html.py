@@ -62,7 +62,7 @@ def chart_tails(data):
             floor = curve["policy"] == "none"
             chart.line(name, points, "none: the floor" if floor else curve["policy"], colour(curve["policy"]),
                        dash=DASHES.get(curve["policy"], "solid"), width=5 if floor else 2)
-    return chart.html("none: the same loop and work with nothing reclaimed.")
+    return chart.html("none: the same loop and the same work, without reclamation.")
 
 
 def overruns(data, name):
@@ -90,7 +90,7 @@ def chart_why(data):
     """Returns a chart of the lateness of each variant's late samples, divided by causes."""
     rows = data.get("why", [])
     hues = [hue for hue in charts.COLOURS if hue not in ("floor", "red")]
-    chart = Chart([""], Axis("of the lateness of late samples, %", least=0, unit="%"), Axis(""))
+    chart = Chart([""], Axis("part of the lateness of late samples, %", least=0, unit="%"), Axis(""))
     known = {"callbacks": "red", "not explained": "floor"}
     for cause in dict.fromkeys(row["cause"] for row in rows):
         hue = known.setdefault(cause, hues[(len(known) - 2) % len(hues)])
@@ -101,8 +101,8 @@ def chart_why(data):
 
 def why_table(data):
     keys = ("samples", "late", "late_with_cause", "late_mainly", "share_us_p50", "share_us_max")
-    return table(["workload, policy", "cause", "samples", "late", "with it", "mainly", "share p50, µs", "max, µs",
-                  "of all, %"],
+    return table(["workload, policy", "cause", "samples", "late", "late with this cause", "late mainly by it",
+                  "its share p50, µs", "max, µs", "part of all lateness, %"],
                  [[row["label"], row["cause"], *(figure_text(row[key]) for key in keys),
                    figure_text(100 * (row["of_lateness"] or 0))] for row in data.get("why", [])], 2)
 
@@ -134,7 +134,7 @@ def chart_table1(data):
     for name in workloads:
         mine = [row for row in rows if row["workload"] == name]
         for key, text, hue in (("late_us", "largest of a round, median and 95 % interval", "blue"),
-                               ("share_us", "of it the callbacks' share", "orange")):
+                               ("share_us", "callbacks' share of this lateness", "orange")):
             shown = [row for row in mine if row[key]]
             chart.points(name, [(row["policy"], row[key]) for row in shown], text, hue,
                          spread=[(row[key] - row[f"{key}_low"], row[f"{key}_high"] - row[key]) for row in shown])
@@ -161,7 +161,7 @@ def chart_backlog(data, name):
         chart.line(curve["policy"], curve["backlog"], curve["policy"], colour(curve["policy"]), width=1,
                    fill="tozeroy")
         if limits[curve["policy"]] and limits[curve["policy"]] <= most:
-            chart.level(curve["policy"], limits[curve["policy"]], "the producer is pushed back")
+            chart.level(curve["policy"], limits[curve["policy"]], "limit at which the producer is slowed down")
     return f"<h3>{name}</h3>" + chart.html()
 
 
@@ -182,7 +182,7 @@ def chart_timelines(data):
         starts = [(at, at) for at in curve["grace_periods"]]
         for label, spans, texts, hue in (
                 ("long reader's section", curve["sections"], ["in its section"] * len(curve["sections"]), "slate"),
-                ("new grace period number", starts, ["the loop saw another one"] * len(starts), "green"),
+                ("new grace period number", starts, ["the loop saw a new number"] * len(starts), "green"),
                 ("callbacks, in the loop", curve["batches"], counted(curve["batch_callbacks"]), "red"),
                 ("callbacks, elsewhere", curve["helper_batches"], counted(curve["helper_callbacks"]), "blue"),
                 ("deadline late", late, [f"{figure_text(1000 * (end - begin))} µs late" for begin, end in late],
@@ -190,8 +190,8 @@ def chart_timelines(data):
             chart.spans(row, label, spans, texts, hue)
     if policies:
         chart.mark(WORST_MS, "the worst sample is due")
-    return chart.html(f"{name}, traced in the run. Late: from due to served, {1000 * LATE_MS:g} µs or more; traced "
-                      "from the end of the round's warm-up to the end of the round.")
+    return chart.html(f"Workload {name}, traced from the end of a round's warm-up to the end of the round. A deadline "
+                      f"is late if it was served {1000 * LATE_MS:g} µs or more after it was due.")
 
 
 def counted(numbers):
@@ -206,8 +206,8 @@ def chart_invocations(data):
         for curve in shown_curves(data, name):
             chart.dots(name, [p for p in curve["invocations"] if p[0] > 0 and p[1] > 0], curve["policy"],
                        colour(curve["policy"]), symbol=SYMBOLS.get(curve["policy"], "circle"))
-    return chart.html("From the oldest call_rcu() of a batch to the batch's first callback, by the library's own "
-                      "histogram, whose steps are powers of two. A dot is a round.")
+    return chart.html("Wait: from the oldest call_rcu() of a batch to the begin of the batch's first callback. The "
+                      "values are from the library's histogram, whose steps are powers of two. Each dot is a round.")
 
 
 def chart_bursts(data):
@@ -217,9 +217,10 @@ def chart_bursts(data):
                              ticks=[row["batch_max"] for row in rows]),
                   Axis("overrun, µs", log=True, unit="µs"), height=260)
     for text, hue, dash, value in (
-            ("callbacks × time of one", "floor", "dash", lambda row: row["batch_max"] * row["callback_ns"] / 1000),
+            ("callbacks × time of a callback", "floor", "dash",
+             lambda row: row["batch_max"] * row["callback_ns"] / 1000),
             ("largest overrun, CPU time", "red", "solid", lambda row: row["overrun_cpu_us_max"] or None),
-            ("largest overrun, wall", "orange", "dot", lambda row: row["overrun_us_max"] or None)):
+            ("largest overrun, wall time", "orange", "dot", lambda row: row["overrun_us_max"] or None)):
         chart.line("", [(row["batch_max"], value(row)) for row in rows], text, hue, dash=dash, mode="lines+markers")
     chart.dots("", [(1660, 711)], "UseLinux 2004: lateness, all causes", "slate", symbol="diamond")
     return chart.html() if rows else ""
@@ -237,15 +238,16 @@ def chart_console(data):
     chart = Chart([""], Axis("longest answer of the console, ms", log=True, unit="ms", least=0.1), Axis(""))
     chart.bars("", [("no flood" if row["policy"] == "none" else row["policy"], row["longest_ms"], answer_text(row),
                      colour(row["policy"])) for row in rows])
-    chart.mark(100, "felt as immediate: 100 ms")
-    return chart.html("≥: the round ended before that answer did. Dropped: of the packets offered.") if rows else ""
+    chart.mark(100, "seems immediate to a user: 100 ms")
+    return chart.html("≥: the round ended before the answer arrived. Dropped: percentage of the packets offered."
+                      ) if rows else ""
 
 
 def console_table(data):
     keys = ("answers", "answer_ms_p50", "longest_ms", "backlog_max", "backlog_limit", "offered_per_s", "served_per_s",
             "late_us_p99", "utilisation")
-    return table(["policy", "answers", "p50, ms", "longest, ms", "backlog", "pushed back at", "offered/s", "served/s",
-                  "probe p99, µs", "of the CPU"],
+    return table(["policy", "answers", "p50, ms", "longest, ms", "backlog", "limit of the backlog", "offered/s",
+                  "served/s", "probe p99, µs", "use of the CPU"],
                  [[row["policy"]] + [figure_text(row[key]) for key in keys] for row in data.get("console", [])])
 
 
@@ -257,14 +259,14 @@ def chart_fifo(data):
     """Returns a chart of the backlog of a FIFO updater after each due time, by variant."""
     curves = [curve for curve in data["curves"] if curve["workload"] == "fifo" and curve["backlog"]]
     chart = Chart([""], Axis("time since the start, ms", unit="ms", least=0),
-                  Axis("callbacks that wait", log=True, unit="callbacks"), height=300)
+                  Axis("waiting callbacks", log=True, unit="callbacks"), height=300)
     for curve in curves:
         chart.line("", [point for point in curve["backlog"] if point[1] > 0], curve["variant"],
                    FIFO_COLOURS.get(curve["variant"], "slate"), width=1.5)
     if curves:
         chart.mark(300, "after 0.3 s")
-    return chart.html("Of each variant the round with the median peak after 0.3 s. Before that, the library creates "
-                      "its threads.") if curves else ""
+    return chart.html("Each curve is the variant's round whose peak after 0.3 s is the median of its rounds. During "
+                      "the first 0.3 s the library creates its threads.") if curves else ""
 
 
 def interval_cell(row, stem):
@@ -289,11 +291,12 @@ def fifo_table(data):
                      f"{figure_text(row['realtime_threads'])} of {figure_text(row['threads'])}",
                      figure_text(row["rounds"])])
     note = ("<p class='note'>Medians of the rounds, with 95 % intervals. Peak: the largest number of callbacks that "
-            "waited after a due time. Late: from a due time until its callbacks were queued, over all rounds. Age: "
-            "from call_rcu() to the callback, p99 of a round and the largest of all. Ordinary work: of the ordinary "
-            "threads, in multiples of their work in the same round of <i>ordinary</i>; their CPUs: what they "
-            "had; others' CPUs: what other processes and the host took. Own CPU: of the back-end's threads. Real-time: "
-            "those of them that were SCHED_FIFO at the end of a round, of those that used 1 ms or more.</p>")
+            "waited after a due time. Late: time from a due time until its callbacks were queued, over all rounds. "
+            "Age: time from call_rcu() to the callback; p99 of a round, and the largest of all rounds. Ordinary work: "
+            "work of the ordinary threads, in multiples of their work in the same round of <i>ordinary</i>. Their "
+            "CPUs: CPU time of the ordinary threads; others' CPUs: CPU time of other processes and of the host, both "
+            "in CPUs. Own CPU: CPU time of the back-end's threads. Real-time: of the back-end's threads that used "
+            "1 ms or more, the number that were SCHED_FIFO at the end of a round.</p>")
     return note + table(["variant", "peak to 0.3 s", "peak after 0.3 s", "peak of the round", "late p50, µs", "p99, µs",
                          "max, µs", "age p99, ms", "max, ms", "ordinary work", "their CPUs", "others' CPUs",
                          "own CPU, %", "real-time", "rounds"], rows) if rows else ""
@@ -308,8 +311,8 @@ def fifo_conclusion(data):
     text = (f"Beside busy ordinary threads, a FIFO updater's peak backlog after 0.3 s is, in callbacks: "
             f"{', '.join(peaks)}.")
     if "ordinary" in rows and rows["rtrcu"]["work"] is not None:
-        text += (f" The ordinary threads do {figure_text(rows['rtrcu']['work'])} times the work that they do where all "
-                 "threads of the library are ordinary.")
+        text += (f" With rtrcu the ordinary threads do {figure_text(rows['rtrcu']['work'])} times the work that they "
+                 "do if all threads of the library are ordinary.")
     return text
 
 
@@ -317,7 +320,7 @@ def table1_table(data):
     keys = ("document_us", "late_us", "late_us_low", "late_us_high", "share_us", "share_us_low", "share_us_high",
             "late_us_max", "callbacks_per_gp_max", "batch_max", "backlog_max", "rounds")
     return table(["workload", "policy", "2004, µs", "largest of a round, µs", "from", "to", "callbacks' share, µs",
-                  "from", "to", "of the run, µs", "gp max", "batch max", "backlog", "rounds"],
+                  "from", "to", "largest of the run, µs", "gp max", "batch max", "backlog", "rounds"],
                  [[row["workload"], row["policy"]] + [figure_text(row[key]) for key in keys]
                   for row in data.get("table1", [])], 2)
 
@@ -343,7 +346,7 @@ def result_table(data):
             "overrun_us_max", "overrun_cpu_us_max", "overrun_callbacks_max", "callbacks_per_gp_p50",
             "callbacks_per_gp_max", "callback_ns", "backlog_max", "ops_per_s"]
     titles = ["workload, policy", "samples", "p50", "p99", "floor", "p99.9", "floor", "p99.99", "max", "overrun max",
-              "in CPU time", "callbacks late", "a gp: p50", "max", "ns each", "backlog", "ops/s"]
+              "in CPU time", "callbacks late", "callbacks per gp: p50", "max", "ns per callback", "backlog", "ops/s"]
     rows = [r for r in data["rows"] if r["probe"] == "loop"]
     return table(titles, [[label_of(r)] + [figure_text(r[k]) for k in keys] for r in rows])
 
@@ -382,8 +385,8 @@ def burst_table(data):
         rows.append([f"{row['burst']:,}", figure_text(row["batch_max"]), figure_text(row["callback_ns"]),
                      figure_text(predicted), figure_text(row["overrun_cpu_us_full"]),
                      figure_text(row["overrun_us_max"])])
-    titles = ["callbacks per grace period", "largest batch", "ns each", "product, µs", "overrun, µs of CPU time (p95)",
-              "largest on the wall, µs"]
+    titles = ["callbacks per grace period", "largest batch", "ns per callback", "product, µs",
+              "overrun, µs of CPU time (p95)", "largest overrun in wall time, µs"]
     return table(titles, rows) if rows else ""
 
 
@@ -399,7 +402,7 @@ def explanations(data):
 def overrun_text(row):
     late = row["overrun_callbacks_max"] or 0
     if not late:
-        return f"{row['policy']} never ran into it"
+        return f"{row['policy']} never"
     return (f"{row['policy']} by {figure_text(row['overrun_cpu_us_max'])} µs of CPU time "
             f"({late:,.0f} callbacks begun late)")
 
@@ -423,9 +426,9 @@ def noise(data):
             hidden.append(f"{name} (floor p99 {figure_text(floor[0]['p99_us'])} µs)")
     if not hidden:
         return ""
-    return (f"This machine's own noise determines lateness in {', '.join(hidden)}: there the floor is more than "
-            "half of unbounded, and the order of the lines below does not compare policies. Overruns, which are "
-            "counted in callbacks and in CPU time, do.")
+    return (f"This machine's own noise determines the lateness in {', '.join(hidden)}: the p99 of the floor is more "
+            "than half of unbounded's. There the order of the lines below does not compare policies. Compare overruns "
+            "instead, which are counted in callbacks and in CPU time.")
 
 
 def about_text(data):
@@ -437,8 +440,8 @@ def about_text(data):
         parts.append(
             "<p>An event loop runs to completion, as packet forwarders and audio engines do, and serves real work over "
             "an RCU-protected structure. A timer event with an absolute due time measures how late the loop serves it. "
-            "The policies differ in the thread that runs the callbacks that reclaim memory, and in their number at a "
-            "time.</p>")
+            "Callbacks reclaim memory. The policies differ in the thread that runs callbacks, and in the number of "
+            "callbacks that it runs at a time.</p>")
     if data.get("fifo"):
         parts.append(
             "<p>A SCHED_FIFO 5 thread has an absolute due time every millisecond, and queues 100 callbacks at each, "
@@ -453,12 +456,13 @@ def page(data):
     return page_html.page_text("latency", "How much reclamation delays a deadline", [
         page_html.conclusion(data, conclusion(data)),
         section("How far do callbacks run past a deadline?", chart_overruns(data)),
-        section("How much of a deadline's lateness is the callbacks' own?", chart_shares(data)),
+        section("How much of a deadline's lateness do callbacks cause?", chart_shares(data)),
         section("Why were samples late?", chart_why(data)),
         section("What happened around the worst sample?", chart_timelines(data)),
         section("How late does the deadline event run?", page_html.warning(noise(data)), chart_tails(data)),
         section("Stock RCU and the cures of 2004, all on one CPU", chart_table1(data), table1_table(data)),
-        section("Is an overrun callbacks times callback time?", chart_bursts(data), burst_table(data)),
+        section("Is an overrun the number of callbacks times the time of a callback?", chart_bursts(data),
+                burst_table(data)),
         section("Does a console answer beside a flood?", chart_console(data), console_table(data)),
         section("How many callbacks of a FIFO updater wait beside busy ordinary threads?", chart_fifo(data),
                 fifo_table(data)),

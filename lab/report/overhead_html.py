@@ -89,14 +89,14 @@ def chart_sums(data):
                 parts = [(engine, kinds.get(kind, 0)) for which, engine, kinds in sums(data, name) if which == title]
                 chart.parts(f"{title}, {ENVIRONMENTS[name]}", parts, kind, hue)
     scaled = any(row["ticks_as_published"] for row in rows_of(data, "counterpart"))
-    return chart.html("Our ticks are in the unit in which base's look-up has its published ticks." if scaled else
-                      "This run has no base, so our figures are ticks for a million packets.")
+    return chart.html("This run's ticks are scaled so that base's look-up has as many ticks as published." if scaled
+                      else "This run has no base, so its figures are ticks for a million packets.")
 
 
 def chart_gains(data):
     names = environments_of(data)
     chart = Chart([ENVIRONMENTS[name] for name in names],
-                  Axis("saved against base, %; below 0: costs more", unit="%"), Axis(""))
+                  Axis("CPU time saved against base, %; below 0: more CPU time than base", unit="%"), Axis(""))
     for name in names:
         rows = [row for row in engine_rows(data, name) if row["engine"] != "base"]
         chart.points(ENVIRONMENTS[name], [(row["label"], row["net_gain_pct"]) for row in rows], "CPU time per packet",
@@ -110,8 +110,8 @@ def chart_gains(data):
             (label, 100 * (base - sum(n for kind, n in found[engine].items() if kind)) / base)
             for engine, label in published_engines(data).items() if label in shown and base], "2002", "slate",
                      symbol="line-ns-open")
-    chart.mark(0, "as base")
-    return chart.html("base: with as many forwarding threads.")
+    chart.mark(0, "equal to base")
+    return chart.html("Each engine is compared with the base that has as many forwarding threads.")
 
 
 def chart_latency(data):
@@ -127,8 +127,8 @@ def chart_latency(data):
     floor = next((row["floor_us_p50"] for row in rows_of(data, "engine") if row["floor_us_p50"]), None)
     if floor:
         chart.mark(floor, f"floor, median {figure_text(floor)} µs")
-    return chart.html("floor: a sleeping thread of the same class, late for its absolute time. p99 has no mark where "
-                      "samples are too few.")
+    return chart.html("floor: the lateness of a thread of the same class that sleeps until an absolute time. p99 has "
+                      "no mark where samples are too few.")
 
 
 def ticks_text(ticks):
@@ -177,10 +177,10 @@ def function_table(data, environment):
 def figures_table(data):
     keys = [("threads", "threads"), ("packets_per_s", "packets/s"), ("cpu_ns_per_packet", "CPU ns per packet"),
             ("cpu_spread_pct", "± %"), ("lookup_ns", "look-up"), ("update_ns", "update"), ("rcu_ns", "RCU"),
-            ("traffic_ns", "traffic"), ("other_ns", "other"), ("schedule_ns", "of it schedule"),
-            ("document_ns", "look-up + RCU as 2002"), ("document_spread_pct", "± %"), ("net_gain_pct", "gain %"),
+            ("traffic_ns", "traffic"), ("other_ns", "other"), ("schedule_ns", "schedule's part of RCU"),
+            ("document_ns", "look-up + RCU as in 2002"), ("document_spread_pct", "± %"), ("net_gain_pct", "gain %"),
             ("net_gain_one_lock_pct", "over one lock %"), ("net_gain_chain_locks_pct", "over chain locks %"),
-            ("document_gain_pct", "gain as 2002 %")]
+            ("document_gain_pct", "gain as in 2002 %")]
     return table(["updates", "engine", *(title for _, title in keys)],
                  [[name, row["label"], *(figure_text(row[key]) for key, _ in keys)]
                   for name in environments_of(data) for row in engine_rows(data, name)], 2)
@@ -206,26 +206,27 @@ def conclusion(data):
             paid = sum(row["net_gain_pct"] > 0 for row in others)
             base_ns = figure_text(rows["base"]["cpu_ns_per_packet"])
             parts.append(f"with {ENVIRONMENTS[name]}, a packet took {base_ns} ns of CPU time with base and "
-                         f"{figure_text(least['cpu_ns_per_packet'])} with {least['label']}, and "
+                         f"{figure_text(least['cpu_ns_per_packet'])} ns with {least['label']}, and "
                          f"{paid} of {len(others)} engines took less than base")
     return f"On this machine, {'; '.join(parts)}." if parts else "The tables below have the measured figures."
 
 
 def noise(data):
     if data["args"]["rounds"] < FEW_ROUNDS:
-        return f"Rounds: {data['args']['rounds']}, too few for a spread. No difference below is judged."
+        return (f"This run had {data['args']['rounds']} rounds, too few for a spread. No difference below is judged.")
     wide = sorted({row["label"] for row in rows_of(data, "engine")
                    if (row["cpu_spread_pct"] or 0) > WIDE_SPREAD_PCT})
-    return (f"Rounds differ by more than {WIDE_SPREAD_PCT} % with {', '.join(wide)}: smaller differences are this "
-            "machine's noise.") if wide else ""
+    return (f"The spread of the rounds is above {WIDE_SPREAD_PCT} % with {', '.join(wide)}. Smaller differences are "
+            "this machine's noise.") if wide else ""
 
 
 def page(data):
     args = data["args"]
     about = (
         f"<p>{args['threads']} threads forward packets through a route cache. Destinations are random, and change "
-        "after every 5 packets. base takes a reader-writer lock for each hash chain and a reference count; the engines "
-        f"find grace periods in different ways.</p><p class='note'>{machine_text(data)} Prefixes: {args['prefixes']}. "
+        "after every 5 packets. base has a reader-writer lock for each hash chain and a reference count in each entry. "
+        "The engines use RCU, and differ in the threads that advance grace periods.</p>"
+        f"<p class='note'>{machine_text(data)} Prefixes: {args['prefixes']}. "
         f"{args['rounds']} rounds of {args['measure_ms']} ms for each variant; a profile sample every "
         f"{args['sample_us']:g} µs of CPU time. {args['published_columns']}</p>")
     tables = "".join(f"<h3>{ENVIRONMENTS[name]}</h3>{published_table(data, name)}" for name in environments_of(data))

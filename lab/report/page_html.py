@@ -43,7 +43,7 @@ def themes():
 
 
 def section(heading, *parts):
-    """Returns a section, or nothing if no part has content."""
+    """Returns a section of the page as HTML; empty if no part has content."""
     text = "".join(parts)
     return f"<h2>{html.escape(heading)}</h2>{text}" if text else ""
 

@@ -44,7 +44,7 @@ def flood(data, axes):
     axes.xaxis.set_major_formatter("{x:,.0f}")
     which = "overrun at p99.9" if tail else "largest overrun"
     axes.set_xlabel(f"{which}, µs of CPU time; late: callbacks begun after the deadline")
-    axes.set_title("What freeing memory takes from a deadline, 30,000 callbacks a grace period", loc="left")
+    axes.set_title("How far callbacks run past a deadline, with 30,000 callbacks per grace period", loc="left")
 
 
 def curves(axes, named, x, y, title):

@@ -27,20 +27,20 @@ WIDTHS = (1200, 600)
 CHART = re.compile(r'<script type="application/json">(.*?)</script><div class="chart">', re.S)
 # For each page: texts that it must contain for the made-up results, and its number of charts.
 EXPECTED = {
-    "latency": (["unbounded by 1,088 µs of CPU time (30,000 callbacks begun late)", "daemon never ran into it",
+    "latency": (["unbounded by 1,088 µs of CPU time (30,000 callbacks begun late)", "daemon never",
                  "noise determines", "1 held, 1 not reproduced", "what inline does", "fifo: ordinary",
                  "505 (3 to 3)"], 12),
-    "expedited": (["2,746 µs on average", "151 µs for a real-time one", "noise"], 5),
+    "expedited": (["2,746 µs on average", "151 µs for a real-time worker", "noise"], 5),
     "blocked": (["97,719 iterations per second", "+46 %", "noise"], 5),
-    "overhead": (["100 ns of CPU time with base and 60.0 with ltimer", "1 of 2 engines took less than base"], 4),
+    "overhead": (["100 ns of CPU time with base and 60.0 ns with ltimer", "1 of 2 engines took less than base"], 4),
     "scale": (["gp_scan", "4,096 CPUs", "0.06</td><td class=\"r\">≤ 1x</td><td class=\"r\">2 of 3"], 9),
 }
 # Texts that the charts of a page must contain.
 DRAWN = {"latency": ("unbounded: worst sample 1,500 µs late", "30,000 callbacks", "1,500 µs late", "after 0.3 s",
                      "the worst sample is due", "callbacks wait"),
          "expedited": ("2022: mean with a workqueue", "bar of p99: 1 ms"),
-         "blocked": ("2026: mean of the node's list",),
-         "overhead": ("as base",), "scale": ("16 read, in one leaf", "cache-line transfers per callback")}
+         "blocked": ("2026: mean hold with the node's list",),
+         "overhead": ("equal to base",), "scale": ("16 read, in one leaf", "cache-line transfers per callback")}
 # Runs in a window that shows every page in a frame of each width, and writes the faults as JSON into #found.
 WATCH = """
 const wrong = [], frames = [...document.querySelectorAll('iframe')];
