@@ -319,7 +319,7 @@ TEST(BlockedChecks, CountBeyondItsBarFailsItsCheck)
     }
     plan = good_plan();
     plan.orders.back().result.later_waited_for = 1;
-    EXPECT_EQ(outcome_of(plan, "percpu: no task", false), Outcome::failed);
+    EXPECT_EQ(outcome_of(plan, "percpu: no grace period waits", false), Outcome::failed);
     plan = good_plan();
     plan.crowds.back().result.bytes_each = 129;
     EXPECT_EQ(outcome_of(plan, "128 bytes", false), Outcome::failed);
