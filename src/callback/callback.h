@@ -137,7 +137,7 @@ struct callback {
     struct counter frees_leaked;
     struct complaint long_callbacks;
     struct complaint missed_calls;
-    struct complaint_box message;                   /* a message of a deadline thread, which must not print it */
+    struct complaint_box message; /* a message of a deadline thread, which another thread must print */
     struct rcu_head *queued[CALLBACK_DOUBLE_SLOTS]; /* atomic: checked builds, the set of queued heads: see double.c */
     struct rcu_head **queued_more[CALLBACK_DOUBLE_MORE]; /* atomic: further tables of the set, NULL = not allocated */
     struct callback_object object[CALLBACK_OBJECTS];     /* debug builds, see unloaded.c */
@@ -375,7 +375,7 @@ struct callback_budget {
 /* Value: the result of one invocation. */
 struct callback_run {
     uint64_t done; /* callbacks and frees that have returned */
-    bool claimed;  /* no callback ran: another thread holds the claim */
+    bool claimed;  /* no callback ran, since another thread holds the claim */
     bool wanted;   /* another thread found the claim held meanwhile: notify the driver that the claim has ended */
     bool stopped;  /* must_stop() ended the batch before its last callback */
 };

@@ -28,12 +28,12 @@ void callback_after_fork_parent(struct callback *cb)
 static void abandon_claim_after_fork(struct callback *cb, struct reader_record *record)
 {
     struct cb_queue *queue = &callback_slot(record)->queue;
-    if (queue->running == queue->batch.first) /* about to begin: it is still in the batch */
+    if (queue->running == queue->batch.first) /* the callback had not begun: it is still in the batch */
         queue->started = queue->invoked;
 
     counter_add_alone(&cb->lost_at_fork, queue->started - queue->invoked + callback_slot(record)->free_started -
                                              callback_slot(record)->free_done);
-    queue->invoked = queue->started; /* begun: neither run again nor waited for */
+    queue->invoked = queue->started; /* the callback had begun: it is neither run again nor waited for */
     callback_slot(record)->free_done = callback_slot(record)->free_started;
 
     callback_free_drop_spent(record);

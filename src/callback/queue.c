@@ -59,7 +59,8 @@ struct rcu_head *cbqueue_pop(struct cb_chain *chain)
     if (!next && head != chain->last)
         return NULL; /* the producer is between exchange and link */
 
-    rtrcu_store_relaxed(&chain->first, next); /* one store: a fork's child finds the head in the chain, or not */
+    rtrcu_store_relaxed(&chain->first,
+                        next); /* one store, so a fork's child finds the head either in the chain or removed */
     rtrcu_tsan_acquire(head);
     return head;
 }

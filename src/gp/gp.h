@@ -41,7 +41,7 @@ static inline enum gp_actions gp_action_wake(enum gp_kind kind)
     return (enum gp_actions)(GP_ACTION_WAKE_NORMAL << kind);
 }
 
-static_assert(GP_NORMAL == 0 && GP_EXPEDITED == 1, "the placement table numbers the kinds so");
+static_assert(GP_NORMAL == 0 && GP_EXPEDITED == 1, "the placement table uses these numbers for the kinds");
 
 /* Durations are counted in buckets, four per octave: 0 to 3 ns have one each; bucket 4 * k + i, with i below 4 and k
  * above 0, begins at (4 + i) << (k - 1) ns and ends where the next one begins.  The last bucket begins at half an hour
@@ -222,7 +222,7 @@ bool gp_promote_parked(struct gp *gp, struct reader_record *record);
  * False: some are left, and its bit must stay. */
 static inline bool gp_promote(struct gp *gp, struct reader_record *record)
 {
-    return parked_on_thread(record) == 0 || gp_promote_parked(gp, record); /* [O14] most threads have none */
+    return parked_on_thread(record) == 0 || gp_promote_parked(gp, record); /* [O14] most threads have no parked task */
 }
 /* Remove @task, which has ended its section, from the leaf's list; report if no task is waited for any more. */
 enum gp_actions gp_unpark(struct gp *gp, struct reader_leaf *leaf, struct rcu_task *task);

@@ -133,7 +133,8 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
     } else {
         reader_lock(leaf);
         inside = scan_leaf(&gp->machine[kind], leaf, &quiescent_state_threads);
-        inside |= promote_leaf(gp, leaf); /* [O14] after the words: the tasks that parked before are on the list */
+        inside |=
+            promote_leaf(gp, leaf); /* [O14] read after the words, so that tasks that parked before are on the list */
         parked = parked_begin(leaf, kind);
         gp_node_begin(node, kind, stamp, inside, parked);
 
@@ -201,7 +202,7 @@ bool gp_scan(struct gp *gp, enum gp_kind kind)
 struct poll {
     bool arm;
     uint32_t requested;      /* readers whose flag the poll has set */
-    enum gp_actions actions; /* to be carried out for the other kind */
+    enum gp_actions actions; /* actions that the caller must carry out for the other kind */
 };
 
 /* Set the reader's flag.  True if it was clear. */

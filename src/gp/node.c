@@ -23,7 +23,7 @@ static bool has_stamp(uint64_t word, struct gp_stamp stamp)
 static bool clear(uint64_t *address, struct gp_stamp stamp, uint64_t bit)
 {
     uint64_t word = rtrcu_load_acquire(address);
-    while (has_stamp(word, stamp)) { /* each failure means that another bit was cleared */
+    while (has_stamp(word, stamp)) { /* each failure means that another thread cleared a bit */
         if (!(word & bit) || rtrcu_compare_exchange(address, &word, word & ~bit))
             return !gp_word_is_pending((struct gp_word){word & ~bit});
     }

@@ -66,9 +66,9 @@ static void keep_leaf_after_fork(struct parked_leaf *part)
     }
 
     lock_reset(&part->counted.lock);
-    list_all_after_fork(part, &part->counted.tasks); /* the child lists these tasks, and counts none */
+    list_all_after_fork(part, &part->counted.tasks); /* in the child these tasks are on lists, and none is counted */
 
-    if (between && between->where == PARKED_NOWHERE) /* no list contains it */
+    if (between && between->where == PARKED_NOWHERE) /* no list contains the task */
         list_after_fork(part, between);
 
     rtrcu_store_relaxed(&part->holders, 0);

@@ -38,12 +38,12 @@ struct parked_leaf {
     uint32_t count;           /* atomic: number of tasks on the leaf's list */
     uint32_t holders;         /* atomic: slots whose threads' lists may contain tasks; written under the slot's lock */
     struct rtrcu_link tasks;
-    struct rcu_task *boundary[READER_KINDS]; /* first task that is waited for, NULL = none */
-    int64_t boundary_position[READER_KINDS]; /* atomic: its position, INT64_MAX = none */
+    struct rcu_task *boundary[READER_KINDS]; /* first task for which the grace period waits, NULL = none */
+    int64_t boundary_position[READER_KINDS]; /* atomic: position of that task, INT64_MAX = none */
     int64_t first_position, last_position;
     struct rcu_task *moving; /* the task being promoted, perhaps on no list; for fork */
     struct parked_slot slot[READER_FANOUT];
-    struct parked_slot counted; /* of the first leaf: all counted tasks; for fork */
+    struct parked_slot counted; /* used in the first leaf only: all counted tasks; for fork */
 };
 
 void parked_leaf_init(struct parked_leaf *part, struct reader_leaf *leaf);

@@ -9,7 +9,7 @@
 
 #include "reader/scanned.h"
 
-#define READER_KINDS 2 /* of grace periods: normal, expedited */
+#define READER_KINDS 2 /* number of kinds of grace period: normal, expedited */
 
 /* A set of kinds of grace periods. */
 struct reader_kinds {

@@ -487,7 +487,7 @@ void turn_boost_serve(struct turn *turn)
     if (!rtrcu_load_relaxed(&turn->booster_is_left) || !work_driver_is_me(turn->work))
         return;
     rtrcu_store_relaxed(&turn->booster_is_left, 0);
-    work_retry(turn->work); /* the refusal of the caller says nothing about the driver */
+    work_retry(turn->work); /* the system may permit the driver the thread that it refused the caller */
     (void)start_booster(turn);
 }
 

@@ -312,7 +312,7 @@ static void *server_body(void *argument)
     call_end();
     /* From here on the thread is no server: its destructors may queue callbacks, wait for them, and fork. */
     struct rtrcu_adopted_reader *self = urcu_self(adopted);
-    if (self) { /* bp: unless a callback has unregistered it */
+    if (self) { /* NULL for bp if a callback has unregistered the thread */
         self->server = NULL;
         self->in_callbacks = 0;
     }

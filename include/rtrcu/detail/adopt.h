@@ -32,7 +32,7 @@ struct rtrcu_adopted_reader {
     uint32_t registered;      /* written by the owner */
     uint32_t exit_rounds;     /* written by the owner: rounds of destructors that the exit hook has waited */
     uint32_t registered_qsbr; /* written by the owner: equals `registered` */
-    uint32_t in_callbacks;    /* written by the owner: the thread is a server's */
+    uint32_t in_callbacks;    /* written by the owner: not 0: the thread belongs to a server */
     uint64_t unused_last[11];
 } __attribute__((aligned(64)));
 

@@ -54,7 +54,7 @@ static void leave(struct driver *driver)
         if (reader_fences_are_full(registry) || plat_fence_heavy() != 0)
             return;
         if (!arm_online(registry))
-            return; /* all have kept the flag */
+            return; /* all threads have kept the flag */
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program that calls the code that is otherwise a plugin. */
+/* A program that is linked to plugin_work(), which other programs load as a plugin. */
 int plugin_work(void);
 
 int main(void)

@@ -75,7 +75,7 @@ def is_seen(wanted):
 
 
 def wrong():
-    """The programs on which the model disagrees."""
+    """Returns the programs for which the model does not have the expected outcome."""
     names = []
     for name, expected, threads, wanted in PROGRAMS:
         program = Program({"x": 0, "y": 0}, threads, [is_seen(wanted)])

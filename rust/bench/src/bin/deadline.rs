@@ -55,7 +55,7 @@ fn report(side: &str, round: usize, (costs, late): (Vec<u64>, Vec<u64>)) {
 }
 
 fn ours(round: usize, count: usize, policy: &str) {
-    Config::new().set("policy", policy).expect("a policy").apply().expect("a policy that can be had");
+    Config::new().set("policy", policy).expect("a policy").apply().expect("a policy that the library accepts");
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let cell = Rcu::new(value(0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A grace period, as a page tells it.
+/* A grace period, whose numbers and names a page repeats.
  */
 #define REST_NS 50000000
 #define CHILDREN 32
