@@ -22,22 +22,23 @@ extern "C" {
 /* The word of an address range: 0 = the inherited value, a value, or a node plus RTRCU_LPM_NODE. */
 #define RTRCU_LPM_NODE ((uintptr_t)1)
 
-/* Eight bits of an address below a common beginning.  Equal neighbours among the 256 words form runs; a bit in @starts
- * begins a run.  Constant once published, except the atomic fields.  @room lpm */
+/* The words for the next eight address bits after a common prefix.  Equal neighbours among the 256 words form a run,
+ * which is stored once; a set bit in @starts begins a run.  Constant once published, except the atomic fields.
+ * @room lpm */
 struct rtrcu_lpm_node {
     uint64_t starts[4];
     uint8_t ranks[4]; /* number of runs that begin in the earlier words of @starts */
     uint16_t words_count;
-    uint16_t prefixes;   /* prefixes that end in this node; listed after the words */
+    uint16_t prefixes;   /* number of prefixes that end in this node; their list follows @words */
     uintptr_t inherited; /* atomic: the value of the longest prefix that ends above the node; written under the lock */
     struct rcu_head head;
-    /* Each is atomic: one for each run, then values of prefixes that longer prefixes hide. */
+    /* Each word is atomic: one word for each run, then the values of prefixes that longer prefixes hide. */
     __extension__ uintptr_t words[];
 };
 
 /* The part of a table that look-ups read.  @room lpm */
 struct rtrcu_lpm {
-    uintptr_t *front; /* constant: a word for each value of the first 16 bits; the words are atomic */
+    uintptr_t *front; /* constant pointer; a word for each value of an address's first 16 bits, each atomic */
 };
 
 /* Value: counters of a table. */
@@ -48,7 +49,7 @@ struct rtrcu_lpm_counters {
     uint64_t reserved[5];
 };
 
-/* Visit a prefix: @key has as many bytes as the table's addresses, but at least two. */
+/* Called by a walk for each prefix.  @key has as many bytes as the table's addresses, but at least two. */
 typedef void (*rtrcu_lpm_visit_t)(const uint8_t *key, unsigned int length, void *value, void *argument);
 
 /* Value: the place of a walk; zeroed = the beginning. */
@@ -88,7 +89,8 @@ static inline void *rtrcu_lpm_lookup(const struct rtrcu_lpm *lpm, const void *ke
     RTRCU_LPM_CHECK("rtrcu_lpm_lookup");
     const uint8_t *bytes = (const uint8_t *)key;
     uintptr_t word = rtrcu_load_acquire(&lpm->front[(unsigned int)bytes[0] << 8 | bytes[1]]);
-    for (bytes += 2; word & RTRCU_LPM_NODE; bytes++) /* ends with the address: nodes end where prefixes do */
+    for (bytes += 2; word & RTRCU_LPM_NODE;
+         bytes++) /* bounded: each step consumes a byte of the address, and no node lies below the longest prefix */
         word = rtrcu_lpm_step((const struct rtrcu_lpm_node *)(word - RTRCU_LPM_NODE), *bytes);
     return (void *)word;
 }

@@ -33,9 +33,9 @@ struct rtrcu_srcu_stripe {
 /* A domain; DEFINE_SRCU() or init_srcu_struct() initialises it.  @room srcu */
 struct srcu_struct {
     uintptr_t stripes; /* atomic: address of the stripes + number of stripes - 1; changes once, to an array */
-    uint32_t *slot;    /* constant: where waiters of this domain announce themselves, in the library */
+    uint32_t *slot;    /* constant: word in the library in which waiters of this domain store @key and an index */
     uint32_t
-        current;  /* atomic: index of sections that begin, and above it the number of forks; written under the lock */
+        current; /* atomic: bit 0: index for sections that begin; bits above: number of forks; written under the lock */
     uint32_t key; /* constant: the domain's number, shifted by one; with an index, the value that waiters announce */
     uint32_t sampled;         /* atomic: 1 + the CPU of a reader */
     const char *name;         /* constant */
@@ -62,7 +62,7 @@ void rtrcu_srcu_call(struct srcu_struct *domain, struct rcu_head *head, rcu_call
 void rtrcu_srcu_barrier(struct srcu_struct *domain);
 /* Number of callbacks that have not returned; for the destruction of domains in other languages. */
 uint64_t rtrcu_srcu_pending(const struct srcu_struct *domain);
-/* Out of line, for languages without C's inline functions. */
+/* Out-of-line versions of the inline functions below, for languages without C's inline functions. */
 int rtrcu_srcu_read_lock(struct srcu_struct *domain);
 void rtrcu_srcu_read_unlock(struct srcu_struct *domain, int index);
 
@@ -216,7 +216,7 @@ static inline void synchronize_srcu(struct srcu_struct *domain)
 {
     rtrcu_srcu_synchronize(domain);
 }
-/* The same as synchronize_srcu(), which also begins its gp immediately. */
+/* The same as synchronize_srcu(), whose gp begins immediately anyway. */
 static inline void synchronize_srcu_expedited(struct srcu_struct *domain)
 {
     rtrcu_srcu_synchronize(domain);

@@ -30,17 +30,18 @@ struct rtrcu_hash_node {
  * address of a further line, or the address of a node plus RTRCU_HASH_LINK_NODE.  Written under the stripe's lock.
  * @room table */
 struct rtrcu_hash_line {
-    uint64_t head;                                   /* atomic: a byte of tag for each slot, and MOVED */
+    uint64_t head;                                   /* atomic: a one-byte tag for each slot, and RTRCU_HASH_MOVED */
     struct rtrcu_hash_node *slots[RTRCU_HASH_SLOTS]; /* atomic: the entries; NULL = free */
-    uintptr_t link;                                  /* atomic: the rest of the bucket */
+    uintptr_t link;                                  /* atomic: leads to the rest of the bucket */
 };
 
 /* The buckets of one size of the table.  @room table */
 struct rtrcu_hash_generation {
-    struct rtrcu_hash_line *lines;      /* constant */
-    uint64_t mask;                      /* constant: number of buckets - 1 */
-    struct rtrcu_hash_generation *next; /* atomic: the generation that has the entries of MOVED buckets; written by the
-                                           resizer */
+    struct rtrcu_hash_line *lines; /* constant */
+    uint64_t mask;                 /* constant: number of buckets - 1 */
+    struct rtrcu_hash_generation
+        *next; /* atomic: the generation with the entries of buckets marked RTRCU_HASH_MOVED; written
+                                           by the resizer */
 };
 
 /* The part of a table that look-ups read.  @room table */
@@ -50,26 +51,26 @@ struct rtrcu_hash {
 
 /* Value: settings of a new table; zeroed = all defaults. */
 struct rtrcu_hash_config {
-    uint64_t buckets; /* smallest number of buckets, rounded up to a power of 2; 0 = 64, at most 2^32 */
-    uint64_t limit;   /* most entries; 0 = no limit */
-    uint64_t longest; /* most entries of one bucket; 0 = no limit */
-    uint64_t seed;    /* of rtrcu_hash_bytes(); 0 = random */
+    uint64_t buckets; /* minimum number of buckets, rounded up to a power of 2; at most 2^32; 0 = 64 */
+    uint64_t limit;   /* maximum number of entries; 0 = no limit */
+    uint64_t longest; /* maximum number of entries in one bucket; 0 = no limit */
+    uint64_t seed;    /* seed of rtrcu_hash_bytes(); 0 = random */
     uint64_t reserved[4];
 };
 
 /* Value: counters of a table. */
 struct rtrcu_hash_counters {
     uint64_t entries;
-    uint64_t buckets;         /* of the current generation */
-    uint64_t longest_chain;   /* most entries that an insert has seen in one bucket */
+    uint64_t buckets;         /* number of buckets of the current generation */
+    uint64_t longest_chain;   /* largest number of entries that an insert has found in one bucket */
     uint64_t resizes;         /* completed */
-    uint64_t longest_move_ns; /* longest time that the resizer held a stripe */
-    uint64_t no_memory;       /* attempts to resize that found no memory */
+    uint64_t longest_move_ns; /* longest time for which the resizer held a stripe, nanoseconds */
+    uint64_t no_memory;       /* attempts to resize that failed for lack of memory */
     uint64_t no_resizer;      /* resizes requested while no resizer could be started */
     uint64_t reserved[4];
 };
 
-/* Does @node have @key?  Called only for nodes of equal hash. */
+/* Returns whether @node has the key @key.  Called only for nodes whose hash equals that of @key. */
 typedef bool (*rtrcu_hash_match_t)(const struct rtrcu_hash_node *node, const void *key);
 typedef void (*rtrcu_hash_visit_t)(struct rtrcu_hash_node *node, void *argument);
 
@@ -100,7 +101,8 @@ static inline const struct rtrcu_hash_line *rtrcu_hash_bucket(const struct rtrcu
 {
     const struct rtrcu_hash_generation *generation = rtrcu_load_acquire(&table->current);
     const struct rtrcu_hash_line *line = &generation->lines[mixed & generation->mask];
-    while ((*head = rtrcu_load_acquire(&line->head)) & RTRCU_HASH_MOVED) { /* ends at the newest generation */
+    while ((*head = rtrcu_load_acquire(&line->head)) &
+           RTRCU_HASH_MOVED) { /* bounded: the newest generation has no MOVED bucket */
         generation = rtrcu_load_acquire(&generation->next);
         line = &generation->lines[mixed & generation->mask];
     }
@@ -113,7 +115,7 @@ static inline __attribute__((always_inline)) struct rtrcu_hash_node *
 rtrcu_hash_in_line(const struct rtrcu_hash_line *line, uint64_t head, uint64_t mixed, rtrcu_hash_match_t match,
                    const void *key)
 {
-    uint64_t fits = rtrcu_hash_fits(head, mixed); /* outside the loop, for programs in gnu89 */
+    uint64_t fits = rtrcu_hash_fits(head, mixed); /* declared outside the loop, for programs compiled as gnu89 */
     for (; fits; fits &= fits - 1) {
         struct rtrcu_hash_node *node = rtrcu_load_acquire(&line->slots[(unsigned)__builtin_ctzll(fits) / 8]);
         if (node && node->hash == mixed && match(node, key))

@@ -26,11 +26,11 @@ struct rtrcu_adopted_reader {
     uint64_t word; /* atomic; written by the owner alone */
     uint64_t unused[15];
     struct adopt_record *record; /* NULL: not registered; written by the owner */
-    struct adopt_server *server; /* the server that this thread chose for its callbacks; written by the owner */
-    uint32_t waiting;            /* atomic: qsbr: wake the waiter */
+    struct adopt_server *server; /* the callback server that this thread chose; written by the owner */
+    uint32_t waiting;            /* atomic: qsbr: not 0: a waiter may sleep until this thread's quiescent state */
     uint32_t unused_too;
     uint32_t registered;      /* written by the owner */
-    uint32_t exit_rounds;     /* written by the owner: rounds of destructors that the exit hook has waited */
+    uint32_t exit_rounds;     /* written by the owner: rounds of destructors that the exit hook has let pass */
     uint32_t registered_qsbr; /* written by the owner: equals `registered` */
     uint32_t in_callbacks;    /* written by the owner: not 0: the thread belongs to a server */
     uint64_t unused_last[11];
@@ -41,10 +41,10 @@ struct adopt_ring; /* a thread's deferred functions */
 /* Description of a flavour, passed once by its library.  @room urcu, api */
 struct rtrcu_adopt_flavour {
     uint32_t kind;
-    const char *name;                             /* in reports */
-    uint64_t *generation;                         /* the first member of the program's `struct urcu_gp` */
-    uint32_t *futex;                              /* the second member of that struct */
-    uint32_t *light;                              /* not 0: readers rely on membarrier(); NULL: they never do */
+    const char *name;     /* in reports */
+    uint64_t *generation; /* the first member of the program's `struct urcu_gp` */
+    uint32_t *futex;      /* the second member of that struct */
+    uint32_t *light;      /* *light is not 0 while readers rely on membarrier(); NULL: they never do */
     struct rtrcu_adopted_reader *(*self)(void);   /* the calling thread's block; bp: NULL until the thread has a
                                                      block */
     void (*be)(struct rtrcu_adopted_reader *own); /* bp: sets the thread's block; NULL if blocks are thread-local */
@@ -71,13 +71,14 @@ void rtrcu_adopt_synchronize(struct rtrcu_adopted *adopted);
 uint64_t rtrcu_adopt_start_poll(struct rtrcu_adopted *adopted);
 bool rtrcu_adopt_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie);
 
-/* Queue to the server in use.  A server that belongs to a CPU is used only if the caller is in a section. */
+/* Queue @head on the server that rtrcu_adopt_server_in_use() returns.  A CPU's server is used only if the caller is in
+ * a section. */
 void rtrcu_adopt_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
 void rtrcu_adopt_barrier(struct rtrcu_adopted *adopted);
-/* Call @func(@p) after a grace period.  At most 4,096 functions of a thread wait; beyond that the caller waits for a
- * grace period and runs them. */
+/* Call @func(@p) after a grace period.  If 4,096 functions of the thread are pending, the call waits for a grace period
+ * and runs them. */
 void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
-/* Wait until all functions that were deferred before have returned; the second call: those that the calling thread
+/* Wait until all functions that any thread deferred before the call have returned; _own(): all that the calling thread
  * deferred. */
 void rtrcu_adopt_defer_barrier(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_defer_barrier_own(struct rtrcu_adopted *adopted);
@@ -109,8 +110,8 @@ void rtrcu_adopt_servers_free_all(struct rtrcu_adopted *adopted);
 /* Does a CPU have a server of its own, so that queueing needs a section? */
 bool rtrcu_adopt_has_cpu_servers(const struct rtrcu_adopted *adopted);
 
-/* Called by the program around a fork: no callback runs in between.  The library's pthread_atfork() handlers do the
- * rest. */
+/* The program calls these around a fork, so that no callback runs during it.  The library's pthread_atfork() handlers
+ * do the rest. */
 void rtrcu_adopt_before_fork(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_after_fork_parent(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_after_fork_child(struct rtrcu_adopted *adopted);

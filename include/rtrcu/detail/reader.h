@@ -41,7 +41,7 @@ struct rcu_task;
 
 enum {
     RTRCU_NESTING_MASK = 0x000fffff,
-    RTRCU_NESTING_MAX = 0x0007ffff, /* deepest nesting; unlocks without locks lead to the values above it */
+    RTRCU_NESTING_MAX = 0x0007ffff, /* deepest nesting; a higher value results from unlocks without locks */
     RTRCU_QSBR_ONLINE = 0x00100000,
     RTRCU_INSIDE_MASK = 0x00ffffff, /* nesting and discipline: if not 0, a grace period must wait */
 };
@@ -61,7 +61,7 @@ struct rtrcu_thread {
     struct reader_record *record; /* NULL while not registered.  @room reader */
     uint32_t thread_id;           /* atomic for handlers: the kernel's id, 0 = not queried yet.  @room base */
     uint32_t torn;   /* atomic for handlers: this process was forked inside a call; see src/base/call.h.  @room base */
-    uint32_t *boost; /* the word through which the thread may be boosted: its record's.  @room reader */
+    uint32_t *boost; /* the PI futex in the thread's record by which it is boosted.  @room reader */
     struct rcu_task *task; /* atomic for others: innermost task with a listed section.  @room section, reader */
     uintptr_t entered;     /* atomic: call site of the outermost section, with RTRCU_DEBUG.  @room api, reader */
     uint32_t direct_depth; /* call_rcu_rt() callbacks running in this thread.  @room callback */
@@ -69,16 +69,16 @@ struct rtrcu_thread {
     uint32_t
         locks_held; /* atomic for others: ranks of locks that the thread holds or is taking, as bits.  @room base */
     uint32_t slow;  /* atomic for others: slow paths in progress; read when full fences are confirmed.  @room reader */
-    uint32_t sched; /* its scheduling class, and for how many calls that is used; see caller.c.  @room work */
+    uint32_t sched; /* cached scheduling class, and number of calls for which it is valid; see caller.c.  @room work */
     uint32_t mount_id; /* the thread's id as stored by tasks, 0 = none yet; survives a fork.  @room reader, parked */
     struct rcu_task *bare; /* innermost mounted task without a section; compared, never dereferenced.  @room section */
     uint32_t bare_base;    /* nesting below that task.  @room section */
     uint32_t calls;        /* atomic for handlers: calls in progress that a fork would tear.  @room base */
-    int64_t entered_ns;    /* atomic for others: time of entry, 0 = outside, or unknown.  @room api, section, reader */
-    const char *waits_in;  /* atomic for others: call in progress that waits for the thread's section.  @room reader */
-    uintptr_t waits_from;  /* atomic for others: call site of that call.  @room reader */
-    uint32_t *waits_at;    /* atomic for handlers: the lock's word for which it waits in the kernel.  @room base */
-    /* For rtrcu_thread_stats(); by the owner alone. */
+    int64_t entered_ns; /* atomic for others: begin of the section, 0 = none or unknown.  @room api, section, reader */
+    const char *waits_in; /* atomic for others: call in progress that waits for its own section.  @room reader */
+    uintptr_t waits_from; /* atomic for others: call site of @waits_in.  @room reader */
+    uint32_t *waits_at;   /* atomic for handlers: word of the lock for which the thread sleeps.  @room base */
+    /* Counters of rtrcu_thread_stats(), accessed only by the owner. */
     uint64_t system_calls; /* @room plat, api */
     uint64_t lock_waits;   /* @room base, api */
     uint64_t slow_paths;   /* @room reader, api */
@@ -87,13 +87,13 @@ struct rtrcu_thread {
 };
 
 /* Thread-local storage of the initial-exec model is scarce in objects that dlopen() loads: glibc has 1,664 bytes for
- * all of them.  A private copy may be built without it (RTRCU_DYNAMIC_TLS): its readers call a function. */
+ * all of them.  A private copy may be built without this model (RTRCU_DYNAMIC_TLS): its readers call a function. */
 #if defined(RTRCU_DYNAMIC_TLS)
 #define RTRCU_TLS
 #else
 #define RTRCU_TLS __attribute__((tls_model("initial-exec")))
 #endif
-/* Flag and nesting are one word where one instruction updates a word of thread-local storage. */
+/* Flag and nesting share one word on processors that update a word of thread-local storage by one instruction. */
 #if defined(__x86_64__) && !defined(RTRCU_DYNAMIC_TLS)
 #define RTRCU_ONE_WORD
 #endif

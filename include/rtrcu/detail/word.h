@@ -38,8 +38,8 @@ static inline uint32_t rtrcu_word_disarm(struct rtrcu_thread *thread)
     return rtrcu_exchange(rtrcu_word_flag_byte(thread), (uint8_t)RTRCU_FLAG_FAST);
 }
 
-/* Change nesting or discipline in one instruction that a handler cannot interrupt; a full fence.  Returns the previous
- * word, elsewhere without its flag. */
+/* Add @amount to nesting or discipline in one instruction, which no handler interrupts; a full fence.  Returns the
+ * previous word; on other processors than x86-64 without its flag. */
 static inline uint32_t rtrcu_word_add(struct rtrcu_thread *thread, uint32_t amount)
 {
     return rtrcu_fetch_add(&thread->word, amount);
@@ -56,8 +56,8 @@ static inline void rtrcu_word_unregister(struct rtrcu_thread *thread)
     rtrcu_store_release(&thread->word, RTRCU_WORD_INITIAL);
 }
 
-/* Set the word of a thread that unlocked without a lock.  The decrement may have borrowed from discipline and flag, so
- * both are set anew, and a registered thread takes one extra slow path; where the flag is a separate word it is
+/* Set the word of a thread that unlocked without a lock: the decrement may have borrowed from discipline and flag.  A
+ * registered thread takes one extra slow path.  On processors where the flag is a separate word, the flag is
  * unchanged. */
 static inline void rtrcu_word_repair(struct rtrcu_thread *thread, bool registered, uint32_t inside)
 {
