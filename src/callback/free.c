@@ -145,8 +145,7 @@ static bool has_room(const struct free_block *block, bool for_function)
 static void add(struct callback_slot *slot, struct free_block *block, struct callback_retired retired)
 {
     uint64_t number = block->end + 1, at = block->end - block->first;
-    rtrcu_store_relaxed(&slot->free_queued,
-                        number); /* assigned first, so that no block contains a number that was not assigned */
+    rtrcu_store_relaxed(&slot->free_queued, number); /* first, so that no block contains an unassigned number */
     if (block->has_functions)
         block->retired[at] = retired;
     else

@@ -133,8 +133,7 @@ static void scan_and_publish(struct gp *gp, enum gp_kind kind, struct reader_lea
     } else {
         reader_lock(leaf);
         inside = scan_leaf(&gp->machine[kind], leaf, &quiescent_state_threads);
-        inside |=
-            promote_leaf(gp, leaf); /* [O14] read after the words, so that tasks that parked before are on the list */
+        inside |= promote_leaf(gp, leaf); /* [O14] after the words, so tasks that parked before are on the list */
         parked = parked_begin(leaf, kind);
         gp_node_begin(node, kind, stamp, inside, parked);
 
