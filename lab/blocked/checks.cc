@@ -90,7 +90,8 @@ void judge_acquisitions(const ListsRow &row, Outcome otherwise, Verdicts &all)
                      row.lock_acquisitions_per_iteration_with_gp.value_or(-1))});
 }
 
-// The time for which an iteration holds the lock, and the mean of each acquisition, which the document gives.
+// Judges two hold times of the node's lock: the time per iteration, and the mean per acquisition, which is the
+// document's figure.
 void judge_hold(const Plan &plan, const std::vector<ListsRow> &rows, Lists lists, bool times, Verdicts &all)
 {
     const Pair pair(plan, rows, Lists::node_spin, lists, times);
@@ -185,7 +186,8 @@ void judge_crowd(const Plan &plan, bool times, Verdicts &all)
     const double bar_us = promotion_us * promotion_allowance + allowance_us;
     const bool holds = slower_us <= bar_us, fails = slower_us - spread_us > bar_us;
     all.push_back({judged(times && (holds || fails), holds, Outcome::failed),
-                   "100,000 parked readers slow the finding of a grace period's end by their promotion alone",
+                   "100,000 parked readers delay the begin and the end of a grace period by little more than the time "
+                   "of their promotion",
                    fmt::format("{} µs more than with 10 (spread {} µs); promotion {:.1f} ns each, {} µs in all",
                                number(slower_us), number(spread_us), each_ns, number(promotion_us))});
 }

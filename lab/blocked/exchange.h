@@ -41,7 +41,7 @@ struct RunRequest {
 // Use of the leaf's lock in one phase, by the readers (the carriers) or by the thread that advances the grace period.
 struct LockUse {
     uint64_t acquisitions = 0;
-    double hold_ns = 0, hold_ns_max = 0, wait_ns = 0, wait_ns_max = 0; // sums and maxima
+    double hold_ns = 0, hold_ns_max = 0, wait_ns = 0, wait_ns_max = 0; // sum and maximum of hold times and wait times
     std::vector<uint64_t> hold_log2;                                   // holds of 2^i to 2^(i+1) ns
 };
 

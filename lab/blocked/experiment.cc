@@ -58,7 +58,7 @@ void Blocked::declare(Options &options)
 
 void Blocked::prepare()
 {
-    need_realtime("without it no thread would preempt the readers");
+    need_realtime("without real-time threads no thread would preempt the readers");
     need_two_cpus("on one CPU no thread would wait for a lock whose holder is preempted");
     program_ = find_child_program();
     if (program_.empty())

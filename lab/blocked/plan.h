@@ -37,7 +37,8 @@ struct Plan {
     std::vector<CrowdCell> crowds;
 };
 
-// `seconds`: approximate time for all runs together; 0: the time of `runs` runs of the usual length.
+// Plans the runs.  `seconds`: the approximate time for all runs together; 0: the time that `runs` runs of the usual
+// length take.
 Plan make_plan(unsigned runs, double seconds, const RunRequest &request);
 // Returns the approximate time of a run, including start and end.
 double seconds_a_run(const RunRequest &request);

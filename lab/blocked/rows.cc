@@ -256,7 +256,7 @@ const ListsRow *find_row(const std::vector<ListsRow> &rows, Lists lists)
 
 std::string why_mean_hold_rises(const ListsRow &before, const ListsRow &after)
 {
-    constexpr double rare = 0.1; // share of the acquisitions before the change
+    constexpr double rare = 0.1; // acquisitions are rare if their number is at most this part of that before the change
     const Figure acquisitions = after.lock_acquisitions_per_iteration_all,
                  earlier = before.lock_acquisitions_per_iteration_all;
     if (!before.lock_hold_us_mean || !after.lock_hold_us_mean || *after.lock_hold_us_mean <= *before.lock_hold_us_mean)

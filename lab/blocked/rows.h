@@ -29,12 +29,13 @@ struct ListsRow : Fields {
     Number gp_latency_us_p99{*this, "gp_latency_us_p99", {iterations, "gp p99 µs"}};
     Number floor_us_p50{*this, "floor_us_p50", {iterations, "floor p50 µs"}};
     Number floor_us_p99{*this, "floor_us_p99", {iterations, "floor p99 µs"}};
-    // Acquisitions while no grace period waits, then with grace periods at intervals.
+    // Acquisitions of the leaf's lock: while no grace period waits, and with grace periods at intervals.
     Number lock_acquisitions_per_iteration{
         *this, "lock_acquisitions_per_iteration", {leaf_lock, "locks/iteration", "{:.5f}"}};
     Number lock_acquisitions_per_iteration_with_gp{
         *this, "lock_acquisitions_per_iteration_with_gp", {leaf_lock, "with gps", "{:.5f}"}};
-    // Percentage of the carriers' time in which they held the lock or waited for it.
+    // Percentage of the carriers' time in which they held the lock or waited for it: while no grace period waits, and
+    // with grace periods at intervals.
     Number reader_lock_pct_without_gp{*this, "reader_lock_pct_without_gp", {leaf_lock, "readers' %"}};
     Number reader_lock_pct{*this, "reader_lock_pct", {leaf_lock, "with gps "}};
     // Hold times of the leaf's lock beside preemptors and grace periods: per iteration and per acquisition for all
@@ -107,7 +108,7 @@ std::vector<uint64_t> gp_latencies(const Cell &cell);
 // empty if it does not rise.
 std::string why_mean_hold_rises(const ListsRow &before, const ListsRow &after);
 
-// A table with the document's figures first.  The document gives no standard deviation.
+// Returns a table whose first rows are the document's figures.  The document has no standard deviations.
 std::string lists_table(const Plan &plan, int which);
 
 } // namespace lab::blocked

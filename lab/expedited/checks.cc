@@ -48,7 +48,7 @@ const Cell *cell_of(const Plan &plan, Group group, bool boost, Worker worker)
     return find_cell(plan, group, Call::expedited, 0, boost, worker);
 }
 
-// Values of a figure, one for each experiment, so that its spread is known.
+// A function that computes a figure from the latencies of one experiment; the values of all experiments have a spread.
 using OfExperiment = double (*)(const std::vector<uint64_t> &latency_ns);
 
 double mean_of(const std::vector<uint64_t> &values)
@@ -97,7 +97,8 @@ struct Named {
 const Named maximum = {"maximum", &Summary::max_ns, max_of, down_by_pct, document_max_pct};
 const Named mean = {"mean", &Summary::avg_ns, mean_of, down_by_pct, document_mean_pct};
 
-// The reduction of a figure: for all calls together, as in the document, and for each experiment, for the spread.
+// The reduction of a figure between two cells.  `pct` is over all calls together, as in the document; `each` is the
+// interval of the ratios of the experiments, which shows the spread.
 struct Drop {
     Figure before, after, pct;
     std::size_t rounds = 0;
@@ -188,8 +189,8 @@ void judge_floor(const Plan &plan, bool times, Verdicts &verdicts)
     }
 }
 
-// Judges the document's first claim.  The verdict is "not judged" if the interval contains both a halved mean and no
-// effect.
+// Judges the document's claim that boosting alone does not help.  The verdict is "not judged" if the interval contains
+// both a halved mean and an unchanged mean.
 void judge_boosting_alone(const Plan &plan, Group group, bool times, Verdicts &verdicts)
 {
     const Cell *without = cell_of(plan, group, false, Worker::workqueue),
@@ -202,7 +203,8 @@ void judge_boosting_alone(const Plan &plan, Group group, bool times, Verdicts &v
                         drop.text() + cut_off_text(without) + cut_off_text(with)});
 }
 
-// Bounds of the p99: for `least`, calls that were cut off count as returned at that moment; for `most`, as endless.
+// Lower and upper bound of the p99.  In `least` a call that was cut off counts as returned at that moment, in `most` as
+// endless.
 struct P99 {
     Figure least, most;
     std::size_t samples;
@@ -351,7 +353,7 @@ struct Counts {
     }
 };
 
-// Judges, in every run, the counts that must be exact.
+// Judges the counts that must be exact.  Counts are judged in quick and interrupted runs too.
 void judge_counts(const Plan &plan, Verdicts &verdicts)
 {
     Counts sum;

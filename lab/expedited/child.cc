@@ -78,7 +78,7 @@ class Caller
         if (variant.call == Call::round_trip)
             echo_ = std::make_unique<Echo>();
     }
-    // Makes calls until the time runs out; called on the caller's thread.
+    // Makes calls until the measured time ends or stop() is called; runs on the caller's thread.
     void run(Load &load)
     {
         const bool fifo = enter_fifo(caller_priority);
@@ -103,12 +103,13 @@ class Caller
                 measure(load);
         }
     }
-    // Returns true if the time has run out and the running call has had some milliseconds more.
+    // Returns true some milliseconds after the measured time has run out; by then a call that still runs is cut off.
     bool is_late() const
     {
         return end_ != 0 && now_ns() > end_ + 2 * pause_between_ns;
     }
-    // Called by the thread that watches the time, before the readers are stopped.
+    // Lets the caller end after its present call.  Called by the thread that watches the time, before it stops the
+    // readers.
     void stop()
     {
         stop_ = true;

@@ -28,7 +28,7 @@ const char *name_of(Worker worker);
 struct Variant {
     Call call = Call::expedited;
     Worker worker = Worker::kthread;
-    bool normal = false; // the setting `normal`: expedited calls become waits for normal grace periods
+    bool normal = false; // the setting normal=1: expedited calls wait for normal grace periods
     bool boost = true;
     unsigned hogs_a_cpu = 0;
     unsigned readers = 0;
@@ -55,7 +55,7 @@ struct Outcomes {
     uint64_t unfinished; // 1: the last call was cut off when the readers were stopped; its latency is a lower bound
     uint64_t sections, errors;
     uint64_t requests;
-    // The library's counters over the measured time.
+    // Increase of the library's counters during the measured time.
     uint64_t expedited, by_caller, boosts, boost_ns_max, boost_refused, rt_refused;
 };
 

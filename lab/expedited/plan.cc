@@ -11,12 +11,12 @@ namespace
 
 constexpr unsigned hogs_a_cpu = 4;
 constexpr unsigned readers_a_cpu = 2;
-constexpr unsigned floor_readers = 64; // the largest number of busy readers that is judged
+constexpr unsigned floor_readers = 64; // busy readers beside the floor: the largest number that has a verdict
 // Readers of the document's tables are inside for a twentieth of the time, so that a grace period seldom waits for
 // them.
 constexpr ReaderShape short_sections = {40, 800};
 
-// The cells of the document's tables, in either environment.
+// Adds the cells of the document's tables for an environment: without other load, or beside other processes.
 void add_worker_cells(Plan &plan, Group group, unsigned cpus)
 {
     Variant variant;
@@ -107,7 +107,7 @@ std::vector<uint64_t> Cell::all_latencies() const
 
 Plan make_plan(bool quick, double seconds, unsigned cpus)
 {
-    // Shares of the run's time, and the time that an experiment needs besides its measurement, to start and end
+    // Each group's share of the run's time, and the time that an experiment of the group needs to start and end
     // processes and threads.
     constexpr double share[groups] = {0.37, 0.21, 0.12, 0.26}, start_s[groups] = {0.08, 0.3, 0.1, 0.15};
     constexpr double interrupts_share = 0.04, interrupts_start_s = 0.02;

@@ -11,7 +11,7 @@
 namespace lab::expedited
 {
 
-// Groups of cells that are measured in turn; each answers one question.
+// Groups of cells.  Each group answers one question, and its cells are measured alternately.
 enum class Group {
     worker,     // the document's tables: which thread runs the grace period, beside hogs
     busy,       // more busy readers than CPUs, with and without boosting, beside liburcu
@@ -48,7 +48,7 @@ struct Plan {
     GroupPlan interrupt_plan;
 };
 
-// `seconds`: approximate time for the whole experiment.
+// Plans the experiment.  `seconds`: approximate time for all groups together.
 Plan make_plan(bool quick, double seconds, unsigned cpus);
 
 const Cell *find_cell(const Plan &plan, Group group, Call call, unsigned readers, bool boost,

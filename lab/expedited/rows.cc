@@ -45,7 +45,8 @@ void name_worker(const Cell &cell, Text &worker, Flag &boost)
         boost = cell.variant.boost;
 }
 
-// Returns the median of the ratios of the rounds: a machine's speed changes over time, but hardly within a round.
+// Returns the median of the rounds' ratios.  A ratio is computed within a round, since a machine's speed changes over
+// time, but hardly within a round.
 Figure paired_ratio(const Cell &with, const Cell *without)
 {
     std::vector<double> ratios;

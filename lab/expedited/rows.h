@@ -13,7 +13,7 @@ namespace lab::expedited
 
 // Latency beside many busy readers.
 struct BusyRow : Fields {
-    Text table{*this, "table"}, peer{*this, "peer"}; // peer: rtrcu, liburcu-memb, or floor
+    Text table{*this, "table"}, peer{*this, "peer"}; // value of `peer`: rtrcu, liburcu-memb, or floor
     Count readers{*this, "readers", {0, "busy readers"}};
     Text label{*this, nullptr, {0, ""}};
     Flag boost{*this, "boost"};
@@ -69,8 +69,9 @@ Summary summary_of(const Cell *cell); // Returns an empty summary for nullptr.
 std::vector<Summary> worker_rows(const Plan &plan);
 std::vector<WorkerCurve> worker_curves(const Plan &plan);
 
-// Returns a table of the document followed by the same rows of this run, or the table `turned`: which threads advanced
-// the grace periods.  `group` is Group::worker or Group::loaded.
+// Returns the table `which`.  `durations` and `ranges` are the document's tables, each followed by the same rows of
+// this run.  `turned` has the number of grace periods that callers and the worker advanced.  `group`: Group::worker or
+// Group::loaded.
 std::string document_table(const Plan &plan, Group group, int which);
 
 } // namespace lab::expedited

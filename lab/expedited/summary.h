@@ -23,7 +23,8 @@ struct Compared : Number {
     using Number::operator=;
 };
 
-// First table: all experiments together; second table: the minimum and maximum of each.  Nanoseconds.
+// The figures of a variant, in nanoseconds.  The table `durations` has statistics over the calls of all experiments,
+// `ranges` the extremes of the experiments' minima and maxima.
 struct Summary : Fields {
     Text table{*this, "table"}, environment{*this, "environment"}, worker{*this, "worker"};
     Flag boost{*this, "boost"};
@@ -52,7 +53,7 @@ struct Summary : Fields {
     Number cut_off_ns_max{*this, "cut_off_ns_max", {turned, "longest cut off (ns)", "{:.0f}"}};
 };
 
-// Experiments without a sample are left out.
+// Summarises the latencies, which are grouped by experiment.  Experiments without a sample are left out.
 Summary summarise(const std::vector<std::vector<uint64_t>> &experiments);
 void fill_diffs(Summary &summary, const Summary &before);
 

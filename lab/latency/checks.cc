@@ -16,7 +16,7 @@ namespace
 
 const std::vector<std::string> cures = {"krcud",  "krcud-always", "throttle", "throttle-16",
                                         "direct", "inline",       "daemon"};
-// This project's policies: a missed bar is "failed".  For a policy of the documents it is "not reproduced".
+// This project's policies.  Such a policy that misses a bar is "failed"; a policy of the documents is "not reproduced".
 const std::vector<std::string> ours = {"inline", "daemon"};
 
 bool is_among(const std::string &name, const std::vector<std::string> &names)
@@ -24,7 +24,7 @@ bool is_among(const std::string &name, const std::vector<std::string> &names)
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Returns the figure of the documents for a burst; their callbacks took about 250 ns each.
+// Returns a text with the documents' figures for a burst.  The callbacks of 2004 took about 250 ns each.
 const char *document_text(uint64_t burst)
 {
     if (burst == smaller_bursts[0])
@@ -104,7 +104,7 @@ void judge_limits(const CheckInput &input, Verdicts &verdicts)
                 judge_backlog(row.label, *row.backlog_max, *row.backlog_limit, row.backlog_cut.value_or(false)));
 }
 
-// Judges the documents' other statements about their policies by counts.
+// Judges, by counts, the statements that the documents make about their policies in the flood.
 void judge_documents(const CheckInput &input, Verdicts &verdicts)
 {
     auto add = [&](const char *policy, const std::string &claim, auto holds, auto figures) {

@@ -25,11 +25,11 @@ constexpr double share_bar_us = 10, throughput_bar = 0.95;
 
 Verdicts judge_latency(const CheckInput &input);
 
-// Judges whether the backlog stayed within the limit at which the producer is slowed down.  `cut`: it was still growing
-// when a round ended.
+// Judges whether the backlog stayed within the limit at which the producer is slowed down.  `cut`: the backlog was
+// still growing when a round ended.
 Verdict judge_backlog(const std::string &label, double most, double limit, bool cut);
 
-// Judges a quantile against a bar.  With too few samples it is "not judged", and the text has the count.
+// Judges a quantile against a bar.  With too few samples the verdict is "not judged", and states their number.
 Verdict judge_quantile(bool judge_it, const std::string &claim, const Figure &us, double bar_us, double samples,
                        double quantile);
 

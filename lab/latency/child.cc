@@ -23,7 +23,7 @@ namespace lab::latency
 constexpr int64_t head_start_ns = 3'000'000;
 // RLIMIT_RTTIME: the kernel ends the process if a real-time thread has run for this long without sleeping.
 constexpr int stuck_ms = 1000;
-// The same limit if a flood saturates the loop, so that the loop never sleeps.
+// RLIMIT_RTTIME if a flood saturates the loop, so that the loop never sleeps.
 constexpr int saturated_ms = 30'000;
 
 VariantProcess::VariantProcess(const Variant &variant, const Inputs &inputs, const ChildOptions &options,

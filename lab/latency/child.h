@@ -26,7 +26,7 @@ struct ChildOptions {
     bool keep_awake = true;
     int64_t reader_section_ns = 10'000'000;
     int64_t thread_period_ns = 1'000'000;
-    int64_t late_from_ns = 0; // samples later than this are recorded with the cause of the delay; 0: none is recorded
+    int64_t late_from_ns = 0; // causes are recorded for samples later than this; 0: for no sample
 };
 
 class VariantProcess

@@ -18,8 +18,8 @@ namespace lab::latency
 {
 
 constexpr double console_bar_ms = 100; // an answer within this time seems immediate to a user
-// Without a flood an answer takes its CPU time only.  A larger median means that the machine is busy with other work;
-// then nothing is judged.
+// Without a flood an answer takes only its CPU time.  If the median of the floor is above this bar, the machine is busy
+// with other work, and nothing is judged.
 constexpr double console_quiet_ms = 3 * Console::answer_cpu_ns / 1e6;
 
 struct ConsoleRow : Fields {
@@ -29,7 +29,7 @@ struct ConsoleRow : Fields {
     Number answer_ms_p50{*this, "answer_ms_p50", {0, "p50 ms"}};
     Text cut_mark{*this, nullptr, {0, ""}};
     Number longest_ms{*this, "longest_ms", {0, "longest ms"}};
-    Flag longest_cut{*this, "longest_cut"}; // the round ended before the answer that was waited for longest
+    Flag longest_cut{*this, "longest_cut"}; // longest_ms is a wait that the end of a round cut short
     Count backlog_max{*this, "backlog_max", {0, "backlog"}};
     Flag backlog_cut{*this, "backlog_cut"};
     Text backlog_mark{*this, nullptr, {0, ""}};
@@ -43,8 +43,8 @@ struct ConsoleRow : Fields {
     Number measured_s{*this, "measured_s"};
 };
 
-// `operations`: the number of operations in one event of work; an arrival that the loop could not take counts as that
-// many packets dropped.
+// `operations`: the number of operations in one event of work.  An arrival that the loop could not serve counts as this
+// number of dropped packets.
 ConsoleRow make_console_row(const Variant &variant, const VariantRecord &record,
                             const std::vector<ConsoleResult> &rounds, unsigned operations);
 

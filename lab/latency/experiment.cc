@@ -67,7 +67,7 @@ void Latency::prepare()
     plan_time();
 }
 
-// Plans the rounds of the workload fifo.  --seconds is their time if no other workload is measured.
+// Plans the rounds of the workload fifo.  If no other workload is measured, the rounds use the time of --seconds.
 void Latency::plan_fifo()
 {
     if (!wants_fifo(wanted_))

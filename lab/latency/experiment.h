@@ -21,17 +21,17 @@
 namespace lab::latency
 {
 
-// The time that a round of a variant needs beside its measurement: start and end of its threads, and a warm-up.
+// The time that a variant's round needs in addition to its measurement: to start and end threads, and to warm up.
 constexpr double turn_overhead_s = 0.03;
-// The events of work in each arrival of Table 1; each is served in an iteration of its own.
+// The number of events of work in each arrival of Table 1.  The loop serves each event in a separate iteration.
 constexpr unsigned table1_events = 3;
-// The work of each arrival beside the console, as a share of the time between arrivals; more than one saturates the
-// loop.
+// The work of each arrival in the workload console, as a multiple of the time between arrivals; a value above 1
+// saturates the loop.
 constexpr double console_load = 1.25;
-// A console round is longer than a second, of which the kernel reserves 50 ms for ordinary threads if real-time threads
-// never sleep.
+// A full console round is longer than a second.  So the round contains the 50 ms of each second that the kernel
+// reserves for ordinary threads if real-time threads never sleep.
 constexpr double console_round_s = 1.2, console_quick_s = 0.25;
-// The rounds of the workload fifo, and the time that a round needs beside its measurement.
+// The number of rounds of the workload fifo, and the time that a round needs in addition to its measurement.
 constexpr unsigned fifo_rounds = 7, fifo_quick_rounds = 2;
 constexpr double fifo_overhead_s = 0.1;
 
@@ -63,8 +63,8 @@ class Latency : public Experiment
         return has_rounds(process) && process->variant().part == Part::rows;
     }
 
-    // A variant takes part in one round out of this many; variants of Table 1, whose spread is judged, take part in
-    // all.
+    // Returns n if the variant takes part in every n-th round.  Variants of Table 1, whose spread is judged, take part
+    // in every round.
     unsigned every_of(const Variant &variant) const
     {
         switch (variant.part) {
@@ -128,7 +128,7 @@ class Latency : public Experiment
     double unit_s_ = 0; // measured time of a variant with weight 1
     std::vector<Process> processes_;
     std::vector<unsigned> operations_an_event_;       // of each process
-    std::vector<std::vector<ConsoleResult>> console_; // for each process, by round
+    std::vector<std::vector<ConsoleResult>> console_; // [process][round]
     std::vector<InterruptingRow> interrupting_;
     std::string interrupting_error_;
     // A variant of the workload fifo.

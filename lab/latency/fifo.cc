@@ -52,7 +52,7 @@ struct Object {
     uint64_t payload[4];
 };
 
-// State of the callbacks.  The process runs one round.
+// State of the callbacks.  It is global, since a callback receives only its head, and the process runs only one round.
 std::vector<uint32_t> ages_us;
 std::atomic<std::size_t> begun{0};
 std::atomic<int64_t> returned{0};
@@ -90,7 +90,7 @@ void look_at_helpers(const std::vector<pid_t> &others, FifoRound &round)
     }
 }
 
-// Waits until every callback has returned, so that the ages of the last ones count too.
+// Waits up to drain_ns until every callback has returned, so that the ages of the last callbacks count too.
 void drain(FifoRound &round)
 {
     const auto all = static_cast<int64_t>(round.queued);
@@ -105,8 +105,8 @@ void drain(FifoRound &round)
     round.age_max_us = static_cast<uint32_t>(ages.max().value_or(0));
 }
 
-// The updater.  The back-end starts here, after the clock: its threads inherit from this thread what they inherit in a
-// program, and the time to create them is part of the round.
+// Runs the updater's round.  The back-end starts here, after the clock.  So its threads inherit scheduling and CPUs
+// from the updater, as in a program, and the time to create them is part of the round.
 void update(const Peer &peer, const PeerSettings &settings, int64_t length_ns, fifo_flood::BusyThreads &busy,
             FifoRound &round)
 {

@@ -19,7 +19,7 @@ constexpr std::size_t fifo_due_times = fifo_round_ns / fifo_flood::due_ns;
 struct FifoVariant {
     const char *name;
     const Peer *peer;
-    PeerSettings settings; // set after those of the user, so that the variant is what its name says
+    PeerSettings settings; // applied after the user's settings, which they override
     const char *what;
 };
 extern const char *const fifo_ours, *const fifo_ordinary, *const fifo_liburcu;
@@ -28,15 +28,15 @@ const std::vector<FifoVariant> &fifo_variants();
 // What a round's process writes for its parent.
 struct FifoRound {
     uint32_t due_times;
-    std::array<uint32_t, fifo_due_times> late_ns; // from a due time until its callbacks were queued
-    std::array<uint32_t, fifo_due_times> backlog; // after each due time
-    uint64_t queued, unfinished;                  // callbacks; those that had not returned when the process gave up
-    uint32_t age_p99_us, age_max_us;              // of callbacks: from the call to the begin of the callback
-    uint64_t loops;                               // of the ordinary threads
+    std::array<uint32_t, fifo_due_times> late_ns; // time from each due time until its callbacks were queued
+    std::array<uint32_t, fifo_due_times> backlog; // waiting callbacks after each due time
+    uint64_t queued, unfinished;                  // callbacks queued; callbacks that had not returned after drain_ns
+    uint32_t age_p99_us, age_max_us;              // time from call_rcu() to the begin of the callback
+    uint64_t loops;                               // loops that the ordinary threads ran
     int64_t loops_cpu_ns;                         // CPU time of the ordinary threads
     int64_t others_ns;                            // CPU time of other processes, and stolen time
     int64_t wall_ns, helper_cpu_ns;               // CPU time of the back-end's threads
-    uint32_t helpers, helpers_realtime;           // those that worked, and of them real-time threads at the end
+    uint32_t helpers, helpers_realtime;           // back-end threads that used 1 ms or more; real-time ones of these
 };
 
 // Returns false with a reason if the process failed or was ended.

@@ -32,7 +32,7 @@ const FifoRow *find(const std::vector<FifoRow> &rows, const std::string &variant
     return nullptr;
 }
 
-// The median with its interval; the median alone if there are too few rounds for an interval.
+// Formats the median with its interval; with too few rounds for an interval, only the median.
 std::string text_of(const std::vector<double> &values)
 {
     const auto interval = median_interval(values);
@@ -58,7 +58,8 @@ std::vector<double> ratios(const std::vector<double> &a, const std::vector<doubl
     return each;
 }
 
-// The verdict of a ratio whose outcome is known from its interval.
+// Returns the verdict on a ratio.  `outcome` is the outcome by the ratio's interval; without judge_times the verdict is
+// "not judged".
 Verdict verdict_of(Outcome outcome, bool judge_times, const std::string &claim, const std::string &figures)
 {
     if (!judge_times)

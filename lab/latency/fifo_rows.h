@@ -12,8 +12,8 @@
 namespace lab::latency
 {
 
-// The bars: the peak backlog in multiples of liburcu's, and the work of the ordinary threads as a part of their work
-// beside ordinary threads of the library.
+// The bars.  Peak backlogs after 0.3 s and of the whole round: at most these multiples of liburcu's.  Work of the
+// ordinary threads: at least this multiple of their work in the variant `ordinary`.
 constexpr double fifo_later_bar = 1, fifo_whole_bar = 1.5, fifo_work_bar = 1;
 
 struct FifoRow : Fields {
@@ -40,12 +40,12 @@ struct FifoRow : Fields {
     Count due_times{*this, "due_times"}, callbacks{*this, "callbacks"}, unfinished{*this, "unfinished"};
     Count rounds{*this, "rounds", {0, "rounds"}};
 
-    // The values of each round: the two peaks, and the loops of the ordinary threads a second.
+    // The values of each round: both peaks of the backlog, and the loops per second of the ordinary threads.
     Numbers each_later{*this, "each_backlog_later"}, each_whole{*this, "each_backlog_whole"};
     Numbers each_loops{*this, "each_loops_per_s"};
 };
 
-// The backlog of one round, that with the median peak after 0.3 s.
+// The curve of the backlog in one round: the round whose peak after 0.3 s is the median.
 struct FifoCurve : Fields {
     Text workload{*this, "workload"}, variant{*this, "variant"};
     Curve backlog{*this, "backlog"}; // milliseconds since the start, callbacks
@@ -53,7 +53,8 @@ struct FifoCurve : Fields {
 
 FifoRow make_fifo_row(const FifoVariant &variant, const std::vector<FifoRound> &rounds);
 FifoCurve make_fifo_curve(const FifoVariant &variant, const std::vector<FifoRound> &rounds);
-// Computes medians and intervals from the values of the rounds; the work needs the rows of all variants.
+// Computes medians and intervals from the values of the rounds.  `rows` must contain all variants, because the work is
+// compared with that of `ordinary`.
 void fill_fifo_intervals(std::vector<FifoRow> &rows);
 
 Verdicts judge_fifo(const std::vector<FifoRow> &rows, bool judge_times);

@@ -58,7 +58,7 @@ void reclaim(RetiredHead *head)
     walk.under_reader += head == walk.inside;
 }
 
-// Sections around lookups, and a signal at the first entry of a walk that was selected for it.
+// The Sync of the route cache: sections of the combination's kind, and a signal at the first entry of an armed walk.
 class SignalSync
 {
   public:
@@ -145,7 +145,7 @@ void walk_once(Cache &cache, uint32_t destination, unsigned now)
 void run_walks(const Combination &combination, const PrefixTable &prefixes, Counts &counts)
 {
     rtrcu_register_thread(combination.qsbr ? RTRCU_QSBR : 0);
-    if (combination.bh) { // the thread's readers use this kind from the beginning
+    if (combination.bh) { // one section of the walks' kind before the first walk
         rcu_read_lock_bh();
         rcu_read_unlock_bh();
     }

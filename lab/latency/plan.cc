@@ -37,7 +37,8 @@ const std::vector<PolicyRow> &policy_table()
          &rtrcu_peer,
          {{"policy", "krcud"}, {"bhlimit", "0"}, {"krcud_nice", "-19"}},
          "as krcud with bhlimit 0: no daemon, the loop runs all callbacks"},
-        // As proposed in 2004: a limit and a pause.  Nothing raises the limit when the backlog grows.
+        // Throttling as proposed in 2004: a limit for each batch, and a pause.  The limit does not rise with the
+        // backlog.
         {"throttle",
          &rtrcu_peer,
          {{"policy", "throttle"}, {"maxbatch", "256"}, {"plugticks", "1"}, {"qhimark", "1000000000"}},
@@ -76,7 +77,7 @@ std::string Variant::label() const
 const std::vector<std::string> table1_policies = {"krcud", "direct", "throttle-16", "throttle"};
 static const std::vector<std::string> all_workloads = {"dcache", "route", "both", "flood", "console"};
 
-// The workload that runs only if it is named: it would take more than half as long as all others together.
+// A workload that runs only if --workload names it, since it takes more than half as long as all others together.
 static const char *const named_workload = "fifo";
 
 static constexpr double secondary_weight = 0.25;
@@ -147,7 +148,8 @@ static void plan_rows(const PlanOptions &options, const std::string &workload, s
         plan.push_back({workload, find_policy("inline"), 0, false, secondary_weight});
 }
 
-// Adds the variants of Table 1: the paper's table is about dbench, the route cache is its other cause of long delays.
+// Adds the variants of Table 1.  The paper's table is about dbench; the paper also names the route cache as a cause of
+// long delays.
 static void plan_table1(const PlanOptions &options, const std::string &workload, std::vector<Variant> &plan)
 {
     if (!options.policies.empty() || !is_one_of(workload, {"dcache", "route"}))

@@ -44,11 +44,12 @@ struct Variant {
     }
 };
 
-// The cures of Table 1 and our policies; unbounded is its stock kernel.
+// The policies that Table 1 compares with the floor and with `unbounded`, which is the paper's stock kernel.
 extern const std::vector<std::string> table1_policies;
 
 constexpr uint64_t flood_burst = 30'000;
-// Callbacks that one grace period makes ready: in the documents, under load; and a larger number.
+// Sizes of smaller bursts: the callbacks that one grace period made ready in the document under load, and a larger
+// number.
 constexpr uint64_t smaller_bursts[] = {1'660, 10'000};
 
 struct PlanOptions {
@@ -56,11 +57,12 @@ struct PlanOptions {
     std::vector<std::string> policies;  // empty: the policies that belong to each workload
     bool fifo = true;                   // false: every row runs as SCHED_OTHER
     bool compare_other = true;          // one additional row runs as SCHED_OTHER
-    bool judge_tail = true;             // rows whose p99.9 and p99.99 are judged get the time that this needs
-    PeerSettings settings;              // added to those of each policy of this library
+    bool judge_tail = true;             // rows whose p99.9 or p99.99 is judged are measured for longer
+    PeerSettings settings;              // added to the settings of each policy of this library
 };
 
-// True if the workload fifo is requested, which has no event loop and no policies, and so no variants in the plan.
+// Returns true if the workload fifo is requested.  This workload has no event loop and no policies, so the plan has no
+// variants of it.
 bool wants_fifo(const PlanOptions &options);
 // Returns false and sets a message if a name does not exist, or if an option does not fit a workload.
 bool make_plan(const PlanOptions &options, std::vector<Variant> &plan, std::string &error);

@@ -10,7 +10,8 @@
 namespace lab::latency
 {
 
-// The kernel reserves 5 % of a CPU for ordinary threads: a loop that uses the rest is stopped under any policy.
+// A loop that uses more than this part of its CPU is called saturated.  The kernel reserves 5 % of a CPU for ordinary
+// threads, so it stops such a loop under any policy.
 static constexpr double saturated = 0.93;
 static const char *const saturated_text = "the kernel stops it for 50 ms of each second (kernel.sched_rt_runtime_us, "
                                           "or the fair server); that sets its p99, whatever the policy";

@@ -41,7 +41,7 @@ static void fill_lateness(Row &row, const Samples &late)
     row.max_us = micro(late.max());
 }
 
-// The largest backlog, and whether a round ended with it.
+// Fills in the largest backlog, and whether a round ended with the largest backlog.
 static void fill_backlog(Row &row, const VariantRecord &record)
 {
     const uint64_t most = record.sum().backlog_max;
@@ -64,7 +64,8 @@ static void fill_callbacks(Row &row, const Variant &variant, const VariantRecord
     row.callbacks_per_gp_p50 = scaled(a_gp.quantile_of_few(0.5));
     row.callbacks_per_gp_max = scaled(a_gp.max());
     row.batch_max = scaled(batches.max());
-    // If callbacks run immediately, the time between two callbacks also contains the program's work.
+    // The time of a callback is unknown for a back-end that runs callbacks immediately: the time between two of its
+    // callbacks also contains the program's work.
     if (sum.callback_ns > 0 && variant.policy->peer != &none_peer && !variant.policy->peer->single_reader)
         row.callback_ns = sum.callback_ns;
     fill_backlog(row, record);
@@ -162,7 +163,7 @@ Row make_row(const Variant &variant, const VariantRecord &record, const std::str
     if (probe == "loop") {
         fill_overrun(row, record);
     } else {
-        // A machine that stops for milliseconds spoils a few rounds, but not the median over the rounds.
+        // The median over the rounds, since a machine that stops for milliseconds spoils only a few rounds.
         row.each_p99_us = round_p99s(record);
         row.round_p99_us = median(row.each_p99_us);
     }
@@ -173,7 +174,7 @@ Row make_row(const Variant &variant, const VariantRecord &record, const std::str
 const Row *find_row(const std::vector<Row> &rows, const std::string &workload, const std::string &policy,
                     const std::string &probe, uint64_t burst)
 {
-    // A row that was compared as SCHED_OTHER comes last; it is found only if there is no other.
+    // Prefer a SCHED_FIFO row; a row that ran as SCHED_OTHER is returned only if no SCHED_FIFO row fits.
     const Row *found = nullptr;
     for (const Row &row : rows) {
         bool same = row.workload == workload && row.policy == policy && row.probe == probe;

@@ -26,7 +26,7 @@ struct Row : Fields {
     Number max_us{*this, "max_us", {lateness, "max"}};
     Number floor_p99_us{*this, "floor_p99_us", {lateness, "floor p99"}};
     Number floor_p999_us{*this, "floor_p999_us", {lateness, "p99.9"}};
-    // For the control: the p99 of each round, and the median of these.
+    // For the control thread: the medians over the rounds of each round's p99, of this row and of its floor.
     Number round_p99_us{*this, "round_p99_us"}, floor_round_p99_us{*this, "floor_round_p99_us"};
     Number control_p99_us{*this, nullptr, {lateness, "control p99"}};
     Count callbacks{*this, "callbacks", {reclaimed, "callbacks"}};
@@ -58,8 +58,8 @@ struct Row : Fields {
     Number utilisation{*this, "utilisation", {lateness, "util", "{:.0f} %", 100}};
     Number ops_per_s{*this, "ops_per_s", {lateness, "kops/s", nullptr, 1e-3}};
     Number ops_per_loop_cpu_s{*this, "ops_per_loop_cpu_s"}, process_cpus{*this, "process_cpus"};
-    // ops_per_cpu_s: operations per second of CPU time, counting the loop and the back-end's threads.  The field after
-    // it: the number of CPUs that the back-end's threads use.
+    // ops_per_cpu_s: operations per second of CPU time of the loop and the back-end's threads.  helper_cpus: the number
+    // of CPUs that the back-end's threads use.
     Number ops_per_cpu_s{*this, "ops_per_cpu_s", {lateness, "kops/CPU s", nullptr, 1e-3}};
     Number helper_cpus{*this, "helper_cpus"};
     Count grace_periods{*this, "grace_periods"}, deadline_stops{*this, "deadline_stops"};
@@ -76,8 +76,8 @@ struct VariantCurve : Fields {
     Count burst{*this, "burst"};
     Flag fifo{*this, "fifo"};
     Curve cdf{*this, "cdf"}, backlog{*this, "backlog"}, invocations{*this, "invocations"};
-    // The 100 ms around the worst sample, in milliseconds: begin and end of each span, and the number of callbacks if
-    // there are any.
+    // The timeline of the 100 ms around the worst sample, in milliseconds.  A curve has the begin and the end of each
+    // span; batch_callbacks and helper_callbacks have the number of callbacks in each batch.
     Number traced_late_us{*this, "traced_late_us"};
     Curve deadlines{*this, "deadlines"}, sections{*this, "sections"};
     Numbers grace_periods{*this, "grace_periods"}; // times at which the loop saw a new grace period

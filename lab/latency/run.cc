@@ -62,14 +62,16 @@ bool Latency::start_processes()
     return play(once, turns);
 }
 
-// The amount of work is the same for all variants of a workload, so it is measured once, without reclamation.
+// Determines the number of operations in an event of work. The number is the same for all variants of a workload, so it
+// is measured once: without reclamation, except for the console.
 void Latency::calibrate()
 {
     operations_an_event_.assign(processes_.size(), 0);
     for (std::size_t i = 0; i < processes_.size(); i++) {
         VariantProcess &process = *processes_[i];
         const std::string &workload = process.variant().workload;
-        // The console's floor has no flood.  The flood is calibrated before it begins, with the first policy.
+        // Calibrate with the floor's process.  The console's floor has no flood, so the console uses its first policy's
+        // process, before the first round.
         const bool console = process.variant().part == Part::console;
         const bool floor = process.variant().policy->peer == &none_peer;
         if (operations_an_event_[i] != 0 || floor == console || !process.calibrate())
@@ -90,7 +92,7 @@ LoopParameters Latency::parameters_of(std::size_t process, double seconds) const
     const Variant &variant = processes_[process]->variant();
     const bool no_flood = variant.part == Part::console && variant.policy->peer == &none_peer;
     parameters.operations_an_event = no_flood ? 0 : std::max(1u, operations_an_event_[process]);
-    // The paper's machine was heavily loaded, so several events arrive at once.
+    // In Table 1 several events arrive together, since the paper's machine was heavily loaded.
     parameters.events_an_arrival = variant.part == Part::table1 ? table1_events : 1;
     parameters.measure_ns = static_cast<int64_t>(seconds * 1e9);
     return parameters;

@@ -45,7 +45,7 @@ class Allotment
     Shares shares_{};
 };
 
-// A duration up to this many times the usual one, which is a median, counts as usual.
+// Work and wake-ups explain at most this multiple of their usual duration, which is a median.
 constexpr double usual_times = 2;
 
 uint64_t count_main(const LateSummary &variant, Cause cause)

@@ -19,14 +19,14 @@ namespace lab::latency
 {
 
 constexpr double late_default_us = 50;
-// A smaller share is ignored: two clocks can differ by this much.
+// A share of a sample's lateness that is smaller than this is ignored, because two clocks can differ by this much.
 constexpr uint32_t share_least_ns = 2000;
 // The largest part of the loop's time that the measurement itself may take.
 constexpr double instrument_bar = 0.05;
 // The number of late samples below which a verdict is "not judged".
 constexpr uint64_t late_least = 30;
-// The part of all lateness that the causes must explain, and the part of the samples whose main cause may be
-// callbacks.
+// The causes must explain at least this part of the lateness of all late samples, and callbacks may be the main cause
+// of at most this part of all samples.
 constexpr double explained_bar = 0.9, callbacks_main_bar = 1e-4;
 
 enum class Cause {

@@ -36,7 +36,7 @@ void CallbackMeter::begin_call(int64_t due_ns, bool with_cpu, const LoopTimers &
     if (with_cpu)
         cpu_at_begin_ = thread_cpu_ns();
     begin_ns_ = now_ns();
-    // Both clocks are read at each call, so their drift is that of one call only.
+    // Both clocks are read again at each call, so that their drift accumulates over one call only.
     const uint64_t now = cycles_now();
     auto cycles = [](int64_t ns) {
         return static_cast<uint64_t>(static_cast<double>(std::max<int64_t>(ns, 0)) * cycles_per_ns());
@@ -72,7 +72,7 @@ BatchRecord CallbackMeter::end_call(int64_t due_ns)
     record.cpu_ns = cpu_now - (with_cpu_ ? cpu_at_begin_ : 0);
     if (record.end_ns > due_ns)
         record.late_callbacks = invoked_on_loop() - on_time_;
-    // If all callbacks of a batch began in time, it also ended in time: any further delay is due to the machine.
+    // A batch whose callbacks all began in time counts as ended in time: any further delay is due to the machine.
     if (record.late_callbacks != 0) {
         record.late_ns = record.end_ns - std::max(due_ns, record.begin_ns);
         record.late_cpu_ns = late_cpu_share(record, cpu_now);

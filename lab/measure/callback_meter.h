@@ -105,13 +105,13 @@ class CallbackMeter
             on_time_ = begun;
         else if (cpu_at_late_stamp_ < 0 && with_cpu_)
             cpu_at_late_stamp_ = thread_cpu_ns();
-        due_is_near_ = due_cycles_ - now < near_cycles_; // wraps around if the due time has passed
+        due_is_near_ = due_cycles_ - now < near_cycles_; // false once the due time has passed: the difference wraps
         share_.stamp(now, begun - share_begun_);
         share_begun_ = begun;
         last_stamp_.next(now, begun, *this);
     }
 
-    // The callbacks between two consecutive stamps of a thread, and their time.
+    // A thread's last stamp.  next() adds the callbacks since this stamp, and their time, to the meter.
     struct Stamp {
         uint64_t cycles = 0, begun = 0;
         void next(uint64_t now, uint64_t now_begun, CallbackMeter &meter);

@@ -54,7 +54,8 @@ inline timespec to_timespec(int64_t ns)
     return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
 }
 
-// Sleeps for a while; for companions and parents, never as synchronisation.
+// Sleeps for `ns`.  For threads that accompany a measurement and for parents of child processes; not a means of
+// synchronisation.
 inline void pause_ns(int64_t ns)
 {
     timespec duration = to_timespec(ns);

@@ -30,7 +30,8 @@ class LateShare
         }
     };
 
-    // `slack`: an interval is longer than usual if it exceeds twice the longest other one by at least this.
+    // Begins a batch.  `slack`: an interval is longer than usual if it exceeds twice the longest other interval by at
+    // least `slack`.
     void begin(uint64_t now, uint64_t due, uint64_t slack, Timer probe, Timer work)
     {
         last_ = now;
@@ -43,7 +44,7 @@ class LateShare
         usual_before_ = usual();
         longest_ = 0;
     }
-    // Called when a callback begins or the batch ends; `callbacks` have begun since the last stamp.
+    // Called when a callback begins or the batch ends.  `callbacks`: the number that began since the preceding stamp.
     void stamp(uint64_t now, uint64_t callbacks)
     {
         const uint64_t count = std::max<uint64_t>(callbacks, 1);

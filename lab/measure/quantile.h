@@ -24,8 +24,8 @@ class Samples
     {
         return values_.size();
     }
-    // Returns the smallest sample that is not exceeded by at least `quantile` of all samples.  Empty if there are too
-    // few samples.
+    // Returns the smallest sample such that at least the fraction `quantile` of all samples is not larger.  Empty if
+    // there are too few samples.
     std::optional<uint64_t> quantile(double quantile) const;
     // quantile() without a minimum number of samples, for rare events.
     std::optional<uint64_t> quantile_of_few(double quantile) const;

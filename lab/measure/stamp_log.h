@@ -10,7 +10,7 @@
 namespace lab
 {
 
-// Any thread may add stamps of cycles_now(), in any order.  One thread reads and empties the log.
+// A log of stamps of cycles_now(), in any order.  Any thread can add stamps; only one thread reads and empties the log.
 class StampLog
 {
   public:

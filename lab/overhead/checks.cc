@@ -14,8 +14,7 @@ namespace lab::overhead
 namespace
 {
 
-// Largest ratio between the misses of two variants whose figures are comparable: variants that do the same work have
-// the same number of misses.
+// Two variants did the same work if the ratio of their misses is between 1/1.15 and 1.15.
 constexpr double same_work_within = 1.15;
 constexpr const char *rare = "rare", *frequent = "frequent";
 
@@ -60,12 +59,12 @@ struct Evidence {
     {
         return samples >= samples_to_judge;
     }
-    // Returns a note on missing samples; empty if there are enough.
+    // Returns a note that states how few samples there are; empty if there are enough samples.
     std::string text(const char *where) const
     {
         return enough() ? ""
-                        : fmt::format("; {} samples in {} of the {} that it needs", whole(samples), where,
-                                      whole(samples_to_judge));
+                        : fmt::format("; only {} of the {} profile samples needed in {}", whole(samples),
+                                      whole(samples_to_judge), where);
     }
 };
 
@@ -102,8 +101,8 @@ std::vector<const Row *> frequent_rows(const CheckInput &input)
     return rows;
 }
 
-// Judges whether a ratio is between 1/within and within: held if its whole interval is, failed if its whole interval is
-// above or below, else not judged.
+// Judges whether a ratio is between 1/within and within.  Held: its whole interval is inside this range.  Failed: the
+// whole interval is outside.  Otherwise not judged.
 Outcome judge_near(const Interval &ratio, double within)
 {
     if (ratio.low > within || ratio.high < 1 / within)
@@ -144,12 +143,12 @@ void judge_same_work(const CheckInput &input, Verdicts &verdicts)
     for (const Row *row : rows)
         misses = std::min(misses, row->misses.value_or(0));
     if (rows.size() < 2)
-        verdicts.push_back(
-            {Outcome::not_judged, claim, fmt::format("{} variants of the 2 that it needs", rows.size())});
+        verdicts.push_back({Outcome::not_judged, claim,
+                            fmt::format("only {} of the 2 variants that a comparison needs", rows.size())});
     else if (misses < misses_to_judge)
         verdicts.push_back(
             {Outcome::not_judged, claim,
-             fmt::format("{} misses of the {} that each variant needs", whole(misses), whole(misses_to_judge))});
+             fmt::format("only {} of the {} misses that each variant needs", whole(misses), whole(misses_to_judge))});
     else
         judge_rounds_of_work(input, rows, claim, verdicts);
 }

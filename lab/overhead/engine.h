@@ -20,7 +20,8 @@ struct EngineRow {
     PeerSettings settings;
     void (*retire_entry)(RetiredHead *); // retires a RouteEntry; nullptr for base
     void (*retire_probe)(RetiredHead *); // retires a GpProbe
-    // For a layer over the library that queues callbacks itself: the numbers of callbacks that it has queued and run.
+    // For a historical layer over the library, which has its own queue: the numbers of callbacks that the layer has
+    // queued and run.
     uint64_t (*layer_backlog)();
     uint64_t (*layer_invoked)();
     bool keeps_cpu_free; // no forwarding thread runs on the last CPU, which is left to the library's threads
@@ -33,7 +34,7 @@ struct EngineRow {
 };
 
 const std::vector<EngineRow> &engine_table();
-// Returns the row of that label, or of that name without a variant; nullptr if there is none.
+// Returns the row whose label is `label`; nullptr if there is none.  The label of a row without a variant is its name.
 const EngineRow *find_engine(const std::string &label);
 
 // A callback, and the data with which it measures the time from its call_rcu() to its begin.

@@ -162,7 +162,7 @@ void Overhead::run_turn(Total &total, unsigned round)
     options.end_ns = rounds_.end_ns;
     if (run_round_in_child(*total.engine, total.environment->route, inputs_.prefixes, options, *result, total.error)) {
         total.add(*result);
-    } else if (rounds_.end_ns != 0 && now_ns() >= rounds_.end_ns) { // the time ran out; the variant did not fail
+    } else if (rounds_.end_ns != 0 && now_ns() >= rounds_.end_ns) { // the run's time has ended: not the variant's fault
         total.error.clear();
         rounds_.skipped++;
     }
@@ -266,7 +266,7 @@ void Overhead::fill(Document &document)
     document.argument("sample_us", sample_us_);
     document.argument("set", set_);
     document.argument("prefixes", inputs_.prefixes_label);
-    std::map<std::string, std::string> engines; // by engine of 2002: the label of our engine with the same features
+    std::map<std::string, std::string> engines; // name of an engine of 2002 -> label of our engine like it
     for (const PublishedEngine &engine : published_engines())
         engines[engine.name] = engine.label;
     document.argument("published_engines", engines);

@@ -23,7 +23,8 @@ namespace lab::overhead
 
 constexpr unsigned packets_a_batch = 64; // as many as a network driver passes on in one poll
 constexpr unsigned draws_a_destination = 8;
-// The unit of ages, in cycles: a few microseconds, because the small cache replaces its entries within milliseconds.
+// Ages of cache entries are in units of 2^age_shift cycles, a few microseconds, because the small cache replaces its
+// entries within milliseconds.
 constexpr unsigned age_shift = 14;
 constexpr int64_t probe_interval_ns = 4'000'000;
 
@@ -53,7 +54,7 @@ template <class Sync>
     return cache.route(destination, now, statistics);
 }
 
-// Keeps one measuring callback queued, which shows how long callbacks wait.
+// Keeps one callback queued that measures its own wait: once it has run, its wait is recorded and it is queued again.
 inline void keep_probing(Forwarder &forwarder, const EngineRow &engine)
 {
     const uint64_t waited = rtrcu_load_acquire(&forwarder.probe_waited_ns);
@@ -98,7 +99,7 @@ void forward(RouteCache<Sync> &cache, PacketSource &packets, const EngineRow &en
     }
 }
 
-// Looks up enough destinations to make the cache as full as it can be.
+// Looks up `draws` destinations, which fills the cache before the measurement.
 template <class Sync> void prefill(RouteCache<Sync> &cache, PacketSource &packets, std::size_t draws, bool rcu)
 {
     RouteStatistics statistics;

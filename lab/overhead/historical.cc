@@ -26,7 +26,8 @@ void GlobalQueue::enqueue(RetiredHead *head, ReclaimFunction reclaim)
         send();
 }
 
-// A function of its own, so that the profile counts the wait as queueing.  The loop ends when the holder unlocks.
+// Takes the lock.  A separate function, so that the profile counts the wait as queueing.  The loop ends once the holder
+// has unlocked.
 [[gnu::noinline]] void GlobalQueue::lock()
 {
     Patience patience;

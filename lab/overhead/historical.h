@@ -56,10 +56,10 @@ class GlobalQueue
     SpinLock lock_;
     Link *next_first_ = nullptr; // guarded by the lock: callbacks that wait for the next batch
     Link *next_last_ = nullptr;
-    Link *batch_ = nullptr; // guarded by the lock, but owned by the carrier while the carrier is queued
+    Link *batch_ = nullptr; // owned by the carrier while the carrier is queued, otherwise guarded by the lock
     bool under_way_ = false;
     std::atomic<uint64_t> backlog_{0}; // written under the lock
-    std::atomic<uint64_t> invoked_{0}; // written by the thread that runs the batch; only one does at a time
+    std::atomic<uint64_t> invoked_{0}; // written by the thread that runs the batch; there is only one at a time
     Carrier carrier_{{}, this};
 };
 

@@ -26,7 +26,7 @@ namespace
 
 constexpr std::size_t capacity = 1 << 16;
 
-// Samples that the handlers of all threads write, each to an element of its own.
+// The samples.  The signal handlers of all threads write them, each sample to a separate element.
 struct Noted {
     Sample samples[capacity];
     std::atomic<std::size_t> count{0};

@@ -12,7 +12,7 @@
 namespace lab::overhead
 {
 
-// A function's ticks in one of the two published tables; an empty figure: the table has no such figure.
+// A function's ticks in one of the two published tables; a figure is empty if the table has no figure at that place.
 struct PublishedRow : Fields {
     Text table{*this, "table"}, environment{*this, "environment"};
     Text function{*this, "function", {0, "function"}};

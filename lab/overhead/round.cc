@@ -86,7 +86,7 @@ uint64_t backlog_of(const EngineRow &engine)
 
 uint64_t invoked_of(const EngineRow &engine, const Snapshot &now)
 {
-    // The library counts a layer's carriers only, so a layer's own count is used.
+    // For a historical layer the library counts only the layer's carriers, so the layer's own count is used.
     return engine.layer_invoked != nullptr ? now.layer_invoked : now.library.callbacks_invoked;
 }
 

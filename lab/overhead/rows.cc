@@ -225,7 +225,7 @@ const Row *find_row(const std::vector<Row> &rows, const std::string &label, cons
     return nullptr;
 }
 
-// Returns the saved part, in per cent of the base.
+// Returns the part of the base's figure that `ours` saves, in per cent.
 static Figure gain_pct(const Figure &base, const Figure &ours)
 {
     return scaled(diff_pct(base, ours), -1);

@@ -57,9 +57,9 @@ struct Row : Fields {
     Text engine{*this, "engine"}, variant{*this, "variant"}, environment{*this, "environment"};
     Count threads{*this, "threads"}; // forwarding threads
     Number packets_per_s{*this, "packets_per_s", {cost, "packets/s"}};
-    Number cpu_ns_per_packet{*this, "cpu_ns_per_packet", {cost, "cpu ns"}}; // from CPU clocks, not from samples
+    Number cpu_ns_per_packet{*this, "cpu_ns_per_packet", {cost, "cpu ns"}}; // by CPU clocks, not by the profile
     Number cpu_spread_pct{*this, "cpu_spread_pct", {cost, "+-%"}};
-    // CPU nanoseconds for each packet, computed from the share of samples.
+    // CPU nanoseconds for each packet by kind of work, computed from the kind's share of the profile's samples.
     Number lookup_ns{*this, "lookup_ns", {cost, "lookup"}}, update_ns{*this, "update_ns", {cost, "update"}};
     Number rcu_ns{*this, "rcu_ns", {cost, "rcu"}}, traffic_ns{*this, "traffic_ns", {cost, "traffic"}};
     Number other_ns{*this, "other_ns", {cost, "other"}};
@@ -92,7 +92,8 @@ struct Row : Fields {
     Number rcu_threads_ns{*this, "rcu_threads_ns", {callbacks, "rcu threads ns/packet"}};
     Number switches_per_s{*this, "switches_per_s", {callbacks, "switches/s"}}; // context switches of all threads
     Number misses_per_packet{*this, "misses_per_packet"};
-    // The counts on which the figures are based: samples in look-up and RCU work, in RCU work, misses, entries deleted.
+    // The counts on which the figures are based: samples in look-up and RCU work, samples in RCU work, misses, and
+    // deleted entries.
     Count document_samples{*this, "document_samples"}, rcu_samples{*this, "rcu_samples"};
     Count misses{*this, "misses"}, deleted{*this, "deleted"};
     Count samples{*this, "samples"}, samples_lost{*this, "samples_lost"}, rounds{*this, "rounds"};

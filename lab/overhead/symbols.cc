@@ -85,12 +85,12 @@ Work classify(const std::string &name, bool from_c)
     if (begins({"RouteCache::", "PrefixTable::", "reclaim_entry", "SpinLock::", "ReadWriteLock::", "sched_yield",
                 "malloc", "free", "cfree", "libc_free", "[libc"}))
         return Work::update;
-    // The clock is read for the budgets of callbacks.
+    // Reads of the clock count as RCU work, because the library reads it for the budgets of callbacks.
     if (begins({"retire_", "counted_reclaim", "GlobalQueue::", "probe_starts", "clock_gettime", "vdso_clock_gettime"}))
         return Work::rcu;
     if (begins({"forward", "PacketSource::", "keep_probing"}))
         return Work::traffic;
-    // A C function belongs to the library; the tool chain adds other C functions, but they take no time.
+    // A C function of the program counts as the library's.  The tool chain adds other C functions, which take no time.
     if (from_c)
         return Work::rcu;
     return Work::other;

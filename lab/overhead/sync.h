@@ -38,7 +38,7 @@ class CountedChainSync
     {
         locks_[bucket].write_unlock();
     }
-    // Takes a reference; called with the lookup's read lock held, so the chain's own reference still exists.
+    // Takes a reference.  Called with the lookup's read lock held, so that the chain's own reference still exists.
     void hold(RouteEntry *entry)
     {
         std::atomic_ref(entry->references).fetch_add(1, std::memory_order_relaxed);
@@ -82,7 +82,8 @@ class OneLockSync
     {
         lock_.write_unlock();
     }
-    // Frees the entry: the caller holds the lock for writing, so no thread reads, and later readers cannot find it.
+    // Frees the entry immediately: the caller holds the lock for writing, so no thread reads, and later readers cannot
+    // find the entry.
     void retire(RouteEntry *entry)
     {
         std::free(entry);

@@ -56,8 +56,8 @@ struct Peer {
 
     // Passes an object to the back-end that no new reader can find.
     void (*retire)(RetiredHead *head, ReclaimFunction reclaim);
-    // retire() of a back-end with a limit: returns false and queues nothing if the limit is reached.  nullptr: there is
-    // no limit.
+    // As retire(), for a back-end with a limit on its backlog: returns false and queues nothing at the limit.  nullptr:
+    // the back-end has no limit.
     bool (*try_retire)(RetiredHead *head, ReclaimFunction reclaim) = nullptr;
     // The backlog at which try_retire() refuses; 0: no limit.
     uint64_t (*backlog_limit)() = [] { return uint64_t{0}; };
@@ -68,13 +68,13 @@ struct Peer {
     void (*online)() = [] {};
     void (*turn)(int64_t next_due_ns) = [](int64_t) {};
     bool runs_callbacks_in_turn = false;
-    // The loop must be the only reader of the process: no other thread may read.
+    // True if the back-end requires that the loop is the only reader of the process.
     bool single_reader = false;
 
     // A number that changes with every grace period; reading it is cheap and lock-free.  nullptr: the back-end has
     // none.
     uint64_t (*grace_period_number)() = nullptr;
-    // Called between rounds, when no reader runs and nothing is measured; nullptr if there is nothing to do.
+    // Called between rounds, when no reader runs and nothing is measured; nullptr if the back-end does nothing then.
     void (*between_rounds)() = nullptr;
     PeerCounters (*counters)() = [] { return PeerCounters{}; };
 };

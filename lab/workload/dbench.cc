@@ -55,7 +55,7 @@ bool DbenchDriver::apply(unsigned client, const FileOperation &operation)
             done = dcache_.walk(from, path) != nullptr;
             break;
         case FileOp::list: {
-            // The last component of the path is a pattern; the directory before it is listed.
+            // The last component of the path is a pattern; the operation lists the directory that precedes it.
             std::size_t slash = path.rfind('/');
             const Dentry *where =
                 slash == std::string::npos ? from : dcache_.walk(from, std::string_view(path).substr(0, slash));

@@ -23,7 +23,7 @@ struct Dentry {
     Dentry *next; // hash chain: written by the updater, read by all threads
     // Used by the updater only.
     Dentry *parent, *first_child, *next_sibling, *previous_sibling;
-    // These do not change after publication; the name follows the struct.
+    // The following fields do not change after publication.  The name is stored directly after the struct.
     uint32_t id, parent_id, hash;
     uint16_t name_length;
     bool directory;

@@ -203,8 +203,8 @@ bool read_loadfile(const std::string &file_name, Loadfile &loadfile, std::string
 
 Loadfile generate_loadfile(uint64_t seed)
 {
-    // The mix of operations of the recorded stream: one operation in ten changes names; most others are opens and
-    // queries, a third of these for names that do not exist.
+    // The mix of operations is that of the recorded stream: one operation in ten changes names.  Most others are opens
+    // and queries, and a third of the opens and queries are for names that do not exist.
     Loadfile loadfile;
     std::mt19937_64 random(seed);
     loadfile.paths.emplace_back();

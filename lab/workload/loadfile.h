@@ -20,12 +20,12 @@ struct FileOperation {
     FileOp op;
     bool directory;       // create: the new entry is a directory
     uint32_t path;        // index into Loadfile::paths
-    uint32_t second_path; // rename: the new name; list: the same as path
+    uint32_t second_path; // rename: index of the new name; list: equal to `path`
 };
 
 struct Loadfile {
-    // Components separated by '/', in lower case because the recorded server ignores case, without the client's prefix:
-    // "~dmtmp/word/handout.doc" for every client; "" is the client's own directory.
+    // Paths without the client's prefix, so that they are equal for all clients: "~dmtmp/word/handout.doc"; "" is the
+    // client's own directory.  Components are separated by '/', in lower case because the recorded server ignores case.
     std::vector<std::string> paths;
     std::vector<FileOperation> operations;
     std::size_t lines = 0;

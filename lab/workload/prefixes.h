@@ -35,14 +35,14 @@ class PrefixTable
 
   private:
     std::vector<Prefix> prefixes_;   // sorted by address, then by length
-    std::vector<int32_t> enclosing_; // for each prefix the index of the next shorter one around it, or -1
+    std::vector<int32_t> enclosing_; // for each prefix, the index of the longest other prefix that contains it, or -1
 };
 
 // Splits first..last (inclusive) into prefixes, and appends them to `prefixes`.
 void append_range(uint32_t first, uint32_t last, uint16_t next_hop, std::vector<Prefix> &prefixes);
 
-// Parses the text of such a file, or reads the file first.  A line that is not a range, empty, or a comment is an
-// error: then it returns false, `error` names the line, and `prefixes` is unchanged.
+// Parse the text of a geoip file; read_geoip() first reads the file.  Each line must be a range, a comment or empty;
+// otherwise the functions return false, `error` names the line, and `prefixes` is unchanged.
 bool parse_geoip(std::string_view text, std::vector<Prefix> &prefixes, std::string &error);
 bool read_geoip(const std::string &file_name, std::vector<Prefix> &prefixes, std::string &error);
 

@@ -113,7 +113,8 @@ template <class Sync> class RouteCache
             std::size_t bucket = rover_.fetch_add(1, std::memory_order_relaxed) & (chains_.size() - 1);
             removed += collect_chain(bucket, now, oldest);
         }
-        // Above the threshold entries are removed at a lower age, and well below it at a higher age.
+        // Lower the age at which entries are removed while the cache is above the threshold, and raise the age while
+        // the cache is well below the threshold.
         if (size() > gc_threshold_ && removed < chains && oldest > 1)
             max_age_.store(oldest - (oldest + 15) / 16, std::memory_order_relaxed);
         else if (size() < gc_threshold_ - gc_threshold_ / 8 && oldest < longest_age)
@@ -211,7 +212,7 @@ template <class Sync> class RouteCache
         sync_.update_lock(bucket);
         for (RouteEntry **slot = &chains_[bucket]; *slot != nullptr;) {
             RouteEntry *entry = *slot;
-            // The clock of another thread may be slightly ahead: then the age is negative.
+            // The age is negative if the clock of the thread that last used the entry is slightly ahead.
             const auto age = static_cast<int32_t>(now - rtrcu_load_relaxed(&entry->last_used));
             if (age <= static_cast<int32_t>(oldest)) {
                 slot = &entry->next;

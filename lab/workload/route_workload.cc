@@ -16,7 +16,7 @@ void route_entry_reclaim(RetiredHead *head)
     std::free(reinterpret_cast<RouteEntry *>(head));
 }
 
-// The sections of the dumping thread, which is already inside one.
+// The Sync of the thread that reads the whole cache: it has already begun a section, so lookups begin none.
 struct InsideSection {
     void read_lock(std::size_t)
     {

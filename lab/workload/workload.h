@@ -25,12 +25,12 @@ class Workload
     virtual void serve(unsigned operations) = 0;
     // Reads the whole structure; called by the experiment's long reader inside a section.
     virtual uint64_t dump(const std::atomic<bool> &stop) = 0;
-    // Flood: this many names may be removed before serve() switches to lookups; 0 at first.  Called by the reader that
-    // collects a burst, if there is one.
+    // For the flood: permits serve() to remove this number of names, initially 0; then serve() only looks up names.
+    // Called by the reader that holds its section until a burst is queued, if there is such a reader.
     virtual void allow_removals(uint64_t)
     {
     }
-    // Objects retired so far.  Any thread may read it; the value may be slightly old.
+    // Returns the number of objects retired so far.  Any thread can call this function; the value may be slightly old.
     virtual uint64_t queued() const
     {
         return reclaimer_.queued();
@@ -75,7 +75,7 @@ std::unique_ptr<Workload> make_dcache_workload(const Peer &peer, const Inputs &i
 // Packets to random destinations through a route cache; the destination changes after every 5 packets.
 std::unique_ptr<Workload> make_route_workload(const Peer &peer, const Inputs &inputs, const RouteParameters &parameters,
                                               uint64_t seed);
-// The operations of both workloads, half of each event for each.
+// The operations of the dcache and the route workload: each event is half dcache work and half route work.
 std::unique_ptr<Workload> make_both_workload(const Peer &peer, const Inputs &inputs, const RouteParameters &parameters,
                                              uint64_t seed);
 // Denial of service: names are created and removed in the dentry cache as fast as the loop's share of the CPU permits.

@@ -50,7 +50,7 @@ void meter_switch(struct meter_totals *totals)
     rtrcu_store_release(&meter.totals, totals);
 }
 
-/* As in 2026: a waiter keeps its CPU, even if the holder does not run. */
+/* Takes the lock by spinning, as in the patches of 2026: the waiter keeps its CPU, even if the holder does not run. */
 static void spin_for(struct lock *lock)
 {
     while (!__real_lock_try(lock)) /* ends when the holder has released the lock */

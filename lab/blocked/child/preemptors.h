@@ -17,7 +17,7 @@ constexpr int preemptor_priority = 5;
 class Preemptors
 {
   public:
-    // Threads bound to the CPUs in turn; they sleep until they are switched on.  Throws if SCHED_FIFO is refused.
+    // Starts threads, bound to the CPUs in turn, that sleep until switch_on().  Throws if SCHED_FIFO is refused.
     explicit Preemptors(const RunRequest &request);
     ~Preemptors(); // stops the threads and joins them
     Preemptors(const Preemptors &) = delete;

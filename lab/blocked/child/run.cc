@@ -109,7 +109,7 @@ class Updater
 enum Part { throughput, metered, without_gp, undisturbed, parts };
 
 struct Run {
-    meter_totals totals[parts] = {}; // declared first: they must outlive all threads that count into them
+    meter_totals totals[parts] = {}; // declared first, since the totals must outlive all threads that count into them
     Carriers carriers;
     Preemptors preemptors;
     Updater updater;
@@ -170,7 +170,7 @@ RunResult run(const RunRequest &request)
         throw std::runtime_error(realtime_refusal());
     run->measure_phases(request, result);
     run->updater.take_into(result);
-    run->carriers.stop(); // no thread counts after this
+    run->carriers.stop(); // after this, no thread counts into the totals
     result.errors = run->carriers.errors();
     take_totals(run->totals[metered], result.metered);
     take_totals(run->totals[without_gp], result.without_gp);

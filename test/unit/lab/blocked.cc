@@ -214,9 +214,9 @@ TEST(BlockedChecks, TimeBeyondItsBarFailsItsCheck)
     EXPECT_EQ(outcome_of(plan, "100 times as long"), Outcome::not_reproduced);
     plan = good_plan();
     plan.crowds.back().result.begin_ns *= 2;
-    EXPECT_EQ(outcome_of(plan, "promotion alone"), Outcome::failed);
+    EXPECT_EQ(outcome_of(plan, "time of their promotion"), Outcome::failed);
     plan.crowds.back().result.spread_ns = 1e6;
-    EXPECT_EQ(outcome_of(plan, "promotion alone"), Outcome::not_judged)
+    EXPECT_EQ(outcome_of(plan, "time of their promotion"), Outcome::not_judged)
         << "the spread of the repetitions is larger than the difference";
 }
 

@@ -367,7 +367,7 @@ TEST(OverheadChecks, TooFewSamplesAreNotJudgedButReported)
         rows[one.row].*one.samples = 399;
         const Verdicts verdicts = judge(rows);
         EXPECT_EQ(outcome_of(verdicts, one.claim), Outcome::not_judged) << one.claim;
-        const std::string text = std::string("399 samples in ") + one.where + " of the 400 that it needs";
+        const std::string text = std::string("only 399 of the 400 profile samples needed in ") + one.where;
         EXPECT_NE(figures_of(verdicts, one.claim).find(text), std::string::npos) << verdict_text(verdicts);
     }
 }
@@ -379,7 +379,7 @@ TEST(OverheadChecks, MissingSampleCountIsZero)
         rows[one.row].*one.samples = std::nullopt;
         const Verdicts verdicts = judge(rows);
         EXPECT_EQ(outcome_of(verdicts, one.claim), Outcome::not_judged) << one.claim;
-        EXPECT_NE(figures_of(verdicts, one.claim).find("; 0 samples in"), std::string::npos) << one.claim;
+        EXPECT_NE(figures_of(verdicts, one.claim).find("; only 0 of the 400"), std::string::npos) << one.claim;
     }
 }
 
@@ -389,10 +389,11 @@ TEST(OverheadChecks, SameWorkNeedsMissesAndTwoVariants)
     std::vector<Row> rows = rows_of_2002();
     rows[6].misses = 999;
     EXPECT_EQ(outcome_of(judge(rows), claim), Outcome::not_judged);
-    EXPECT_EQ(figures_of(judge(rows), claim), "999 misses of the 1,000 that each variant needs");
+    EXPECT_EQ(figures_of(judge(rows), claim), "only 999 of the 1,000 misses that each variant needs");
     rows[6].misses = std::nullopt;
-    EXPECT_EQ(figures_of(judge(rows), claim), "0 misses of the 1,000 that each variant needs");
-    EXPECT_EQ(figures_of(judge({row_of("base", "frequent", 100, 0, 24)}), claim), "1 variants of the 2 that it needs");
+    EXPECT_EQ(figures_of(judge(rows), claim), "only 0 of the 1,000 misses that each variant needs");
+    EXPECT_EQ(figures_of(judge({row_of("base", "frequent", 100, 0, 24)}), claim),
+              "only 1 of the 2 variants that a comparison needs");
     EXPECT_EQ(outcome_of(judge({}), claim), Outcome::not_judged) << "the verdict is present even without rows";
 }
 
