@@ -10,7 +10,7 @@
 
 void *rcu_dereference_sym(void *p)
 {
-    return p; /* the caller has loaded it */
+    return p; /* the caller has already loaded the pointer */
 }
 
 void *rcu_dereference_sym2(void **p)
@@ -35,7 +35,7 @@ void *rcu_cmpxchg_pointer_sym(void **p, void *old, void *fresh)
     return old;
 }
 
-/* State of liburcu's own replacements where the kernel has no futexes; unused here. */
+/* Exported because liburcu exports them: lock and condition of its replacement for futexes; unused here. */
 EXPORT __attribute__((weak)) pthread_mutex_t __urcu_compat_futex_lock = PTHREAD_MUTEX_INITIALIZER;
 EXPORT __attribute__((weak)) pthread_cond_t __urcu_compat_futex_cond = PTHREAD_COND_INITIALIZER;
 

@@ -15,7 +15,7 @@
 
 #include <rtrcu/detail/adopt.h>
 
-/* Names that this library defines itself. */
+/* <rtrcu/rcu.h> makes these names errors; the libraries define them. */
 #undef urcu_memb_register_thread
 #undef urcu_mb_register_thread
 #undef urcu_qsbr_register_thread
@@ -52,7 +52,7 @@ extern EXPORT struct shim_gp NAME(gp);
 EXPORT void NAME(read_lock)(void);
 EXPORT void NAME(read_unlock)(void);
 EXPORT int NAME(read_ongoing)(void);
-/* Exported by the flavours for which liburcu exports them: qsbr; unregister_thread by all but bp. */
+/* Exported as in liburcu: the first three by qsbr only, unregister_thread by all flavours but bp. */
 void NAME(quiescent_state)(void);
 void NAME(thread_offline)(void);
 void NAME(thread_online)(void);

@@ -19,7 +19,8 @@ extern "C" {
 #define RTRCU_LPM_BITS_MAX 128
 #define RTRCU_LPM_FRONT_BITS 16
 
-/* The word of an address range: 0 = the inherited value, a value, or a node plus RTRCU_LPM_NODE. */
+/* A word stands for a range of addresses.  It is 0 for the inherited value, else a value, or the address of a node plus
+ * RTRCU_LPM_NODE. */
 #define RTRCU_LPM_NODE ((uintptr_t)1)
 
 /* The words for the next eight address bits after a common prefix.  Equal neighbours among the 256 words form a run,

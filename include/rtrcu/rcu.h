@@ -68,7 +68,7 @@ static inline void rcu_read_unlock(void)
         rtrcu_read_unlock_slow();
 }
 
-/* The same out of line, for languages without C's inline functions. */
+/* Out-of-line versions of the inline functions, for languages without C's inline functions. */
 void rtrcu_read_lock(void);
 void rtrcu_read_unlock(void);
 bool rtrcu_read_lock_held(void);

@@ -30,14 +30,15 @@ struct rcu_task {
     struct reader_record *record; /* atomic: owner of its list, if a thread's.  @room parked, section, reader */
     struct reader_leaf *leaf;     /* atomic: owner of its list, if a leaf's.  @room parked, section, reader */
     int64_t position;             /* atomic for others: order within the leaf's list.  @room parked */
-    const char *name;             /* its name in the runtime, or NULL; for reports.  @room api, section, watch */
-    struct rcu_task
-        *below;          /* task mounted before, both with a listed section or both without.  @room section, reader */
-    uint32_t where;      /* atomic: on no list, a thread's, or a leaf's.  @room parked, section, api */
-    uint32_t nesting;    /* its own nesting: sections that it held when it was last parked.  @room section */
-    uint32_t base;       /* nesting of the thread when it was mounted.  @room section */
-    uint32_t mounted;    /* atomic: number of the thread on which it is mounted, 0 = none.  @room section, parked */
-    uint32_t outer_base; /* if mounted without a section: base of @below when it was mounted.  @room section */
+    const char *name;             /* the task's name, printed in reports, or NULL.  @room api, section, watch */
+    /* The task that was mounted before this one and is of the same kind: both have a listed section, or neither has.
+     * @room section, reader */
+    struct rcu_task *below;
+    uint32_t where;   /* atomic: on no list, a thread's, or a leaf's.  @room parked, section, api */
+    uint32_t nesting; /* own nesting: number of sections that the task held when it was last parked.  @room section */
+    uint32_t base;    /* nesting of the thread when the task was mounted.  @room section */
+    uint32_t mounted; /* atomic: number of the thread on which it is mounted, 0 = none.  @room section, parked */
+    uint32_t outer_base; /* if mounted without a section: base of @below when this task was mounted.  @room section */
 };
 
 void rtrcu_task_init(struct rcu_task *task, const char *name);

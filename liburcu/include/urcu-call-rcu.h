@@ -1,4 +1,3 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Heads and handles of callbacks, by the header's older name.
- */
+/* <urcu/call-rcu.h> under its older name: heads and handles of callbacks. */
 #include <urcu/call-rcu.h>

@@ -1,4 +1,3 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* defer_rcu(), under the older name of its header.
- */
+/* <urcu/defer.h> under its older name: defer_rcu(). */
 #include <urcu/defer.h>

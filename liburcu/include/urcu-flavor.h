@@ -1,4 +1,3 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A flavour as liburcu-cds sees it, by the header's older name.
- */
+/* <urcu/flavor.h> under its older name: a flavour as liburcu-cds sees it. */
 #include <urcu/flavor.h>

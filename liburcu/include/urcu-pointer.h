@@ -1,4 +1,3 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Pointers that readers follow, by the header's older name.
- */
+/* <urcu/pointer.h> under its older name: pointers that readers follow. */
 #include <urcu/pointer.h>

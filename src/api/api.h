@@ -20,7 +20,7 @@ struct domain_leaf {
     struct turn_leaf turn;
 };
 
-/* The rooms that wait, wake and create threads. */
+/* State of the rooms that wait, wake and create threads. */
 struct domain_drive {
     struct work work;
     struct turn turn;
@@ -41,11 +41,11 @@ struct domain {
     unsigned int message_key;   /* key of each thread's last refusal */
     void (*exit_handler)(void); /* atomic: called for threads that exit inside a section, or NULL */
     struct complaint refused;   /* refused configurations */
-    struct complaint unserved_polls; /* polls that no thread of the library serves */
+    struct complaint unserved_polls; /* polls of a grace period that no thread of the library advances */
     uint32_t unblocked;              /* atomic: 1: a caller that backpressure=block could not hold up was reported */
     int32_t fence_error;             /* error of membarrier when fences were last chosen, 0 = none, or not called */
     struct config config;
-    struct lock config_lock; /* one change at a time */
+    struct lock config_lock; /* held by the thread that changes the configuration */
     struct reader_registry registry;
     struct gp gp;
     struct callback cb;
@@ -59,7 +59,7 @@ struct domain {
 
 extern struct domain rtrcu_domain;
 
-/* For higher rooms: the native domain's grace periods, readers and threads. */
+/* Accessors for higher rooms: the native domain's grace periods, readers and threads. */
 static inline struct gp *api_gp(void)
 {
     return &rtrcu_domain.gp;
@@ -100,8 +100,8 @@ void api_wait_end(bool was_online);
 /* As api_wait_begin(), for a call that waits for readers of other domains: sections of the native domain may be
  * open. */
 bool api_go_offline(void);
-/* May this thread take locks of the library here, which are held briefly? Not in a handler that interrupted the
- * library, nor on a deadline thread. */
+/* May this thread take the library's briefly held locks here?  False in a handler that interrupted the library, and on
+ * a deadline thread. */
 bool api_may_lock(void);
 /* Report that a null function was passed to @call. */
 void api_refuse_callback(const char *call);

@@ -76,8 +76,8 @@ static int apply(struct domain *domain, const struct rtrcu_config *config, struc
     turn_gp_lock(turn_gp_state(&drive->turn, GP_NORMAL));
     turn_gp_lock(turn_gp_state(&drive->turn, GP_EXPEDITED));
 
-    /* The driver's thread is held only for a moment, after the wait for the gp locks: a thread that registers waits for
-     * it. */
+    /* Hold the driver's thread only after the wait for the gp locks, and so only briefly: a thread that registers waits
+     * until the driver's thread is released. */
     bool changes_driver = config->driver != config_now(&domain->config)->driver;
     bool may = !changes_driver || work_driver_hold(&drive->work);
     error = may ? change_fences(domain, config->membarrier, why) : -EINVAL;

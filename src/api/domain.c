@@ -57,8 +57,8 @@ static void arm_main(struct domain *domain)
         (void)reader_exit_reserve(&domain->registry);
 }
 
-/* Ranks of the locks that a thread may hold between its fork handlers.  A signal handler that forks then would wait for
- * them for ever. */
+/* Ranks of the locks that a forking thread holds from its prepare handler to its parent or child handler.  A signal
+ * handler that forks in between would wait for these locks for ever. */
 #define FORK_LOCKS (UINT32_MAX << LOCK_RANK_QUEUES)
 
 /* Pauses invokers and takes locks.  Does nothing in a handler that interrupted a call of the library: the child will be
@@ -105,8 +105,8 @@ static void on_fork_child(void)
 
     plat_signals_block(&blocked);
     struct plat_tid old_thread_id = lock_after_fork_child();
-    if (reader_self_is(READER_STATE_OURS)) /* processes that it starts, and its own children, have the signal mask of
-                                              the program */
+    if (reader_self_is(READER_STATE_OURS)) /* from here on this thread is the program's, so it gets the program's
+                                              signal mask */
         blocked = work_attr(&domain->drive.work)->signals;
     reader_self_clear(READER_STATE_OURS);
 

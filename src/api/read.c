@@ -70,11 +70,11 @@ static struct callback_own invoke_own(int64_t budget_ns)
     if (own.punted && !deadline_thread)
         (void)serve_daemon_enqueue(&drive->serve, record, serve_cpu_of(&drive->serve, record), true);
 
-    if (own.wanted) /* a daemon found the claim meanwhile; a deadline thread leaves the notification to the tick */
+    if (own.wanted) /* meanwhile a daemon found the queue claimed; a deadline thread wakes none: the driver polls */
         work_driver_wake(&drive->work, true);
 
     if (record != reader_self())
-        serve_release_slot(record); /* a callback has unregistered the thread while it held the queue's claim */
+        serve_release_slot(record); /* a callback unregistered the thread, whose claim kept the slot in use */
 
     if (own.done && !deadline_thread)
         serve_progress(&drive->serve);
@@ -89,8 +89,8 @@ void rtrcu_quiescent_state_slow(void)
     callback_request_owner(&rtrcu_domain.cb); /* callbacks may be left over: continue at the next quiescent state */
 }
 
-/* Set or clear the thread's ready descriptor after a call; not if the call was inside a section or a callback, where it
- * runs nothing. */
+/* Set or clear the thread's ready descriptor after a call.  Does nothing if the call was inside a section or a
+ * callback, where a call runs no callback. */
 static void settle_ready(const struct callback_own *own)
 {
     struct reader_record *record = reader_self();
@@ -146,10 +146,10 @@ int rtrcu_register_thread(unsigned int flags)
         return -EBUSY;
 
     struct work_producer known = {0};
-    work_rt_note_at_registration(&rtrcu_domain.drive.work,
-                                 &known); /* before the driver is created, which is real-time for a real-time thread */
+    /* Note the class before the driver is created: a real-time thread needs a real-time driver. */
+    work_rt_note_at_registration(&rtrcu_domain.drive.work, &known);
     if (work_driver_start_surely(&rtrcu_domain.drive.work) != 0)
-        return -EAGAIN; /* without a driver's thread, no thread would advance grace periods for this one */
+        return -EAGAIN; /* without the driver's thread, no thread would advance this thread's grace periods */
 
     if (!(flags & RTRCU_QSBR) && section_may_go_offline(&rtrcu_domain.gp))
         turn_perform(&rtrcu_domain.drive.turn, section_offline(&rtrcu_domain.gp));
@@ -159,7 +159,7 @@ int rtrcu_register_thread(unsigned int flags)
         return error;
 
     *serve_producer(reader_self()) = known;
-    if (flags & RTRCU_QSBR) /* the thread is online from here on, and may have been registered before */
+    if (flags & RTRCU_QSBR) /* the thread, perhaps registered before and offline, is online from here on */
         after_online();
 
     if (plat_sched_rt_priority() > 0)

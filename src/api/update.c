@@ -109,8 +109,8 @@ static bool may_wait(void)
     return api_may_lock() && section_nesting() == 0;
 }
 
-/* Take one step of the polled grace period, which no thread of the library advances.  Never waits; reports if the step
- * is not allowed here. */
+/* Take one step of the polled grace period, since no thread of the library advances it.  Never waits.  Inside a section
+ * no step is allowed, which is reported. */
 static void step_polled(enum gp_kind kind)
 {
     if (may_wait() && kind == GP_NORMAL)
@@ -172,9 +172,9 @@ uint64_t rtrcu_start_poll(void)
     struct work *work = &rtrcu_domain.drive.work;
     uint64_t cookie = rtrcu_get_state();
     (void)gp_request(&rtrcu_domain.gp, GP_NORMAL, cookie);
-    work_driver_start_in_call(work); /* a fork's child may have none, although the parent requested a grace period */
-    work_driver_wake(work, true);    /* urgent: if callbacks have requested this grace period already, the driver would
-                                        wait for its tick */
+    work_driver_start_in_call(work); /* in a fork's child the driver may be missing although a request exists */
+    work_driver_wake(work, true);    /* urgent: otherwise, if callbacks have requested this grace period already, the
+                                        driver waits for its tick */
     return cookie;
 }
 
@@ -210,8 +210,8 @@ static bool may_block(const struct domain *domain, bool may_wait)
            !reader_self_is(READER_STATE_CALLBACK);
 }
 
-/* Report once that backpressure=block cannot hold up the caller, which is inside a section: the program may rely on
- * it. */
+/* Report once that backpressure=block cannot make this caller wait, since the caller is inside a section or online: the
+ * program may rely on that wait. */
 static __attribute__((noinline)) void report_unblocked(struct domain *domain, const struct reader_record *record)
 {
     bool blocks = config_now(&domain->config)->backpressure == RTRCU_BACKPRESSURE_BLOCK;
@@ -229,7 +229,7 @@ static __attribute__((noinline)) void report_unblocked(struct domain *domain, co
         reader_self_is(READER_STATE_QSBR) ? "while the thread is online" : "inside a read-side critical section");
 }
 
-/* Have the backlog served sooner. */
+/* Wake the driver, which serves the backlog; record a backlog at qmax. */
 static void push(struct domain *domain, const struct reader_record *record, enum callback_pressure pressure)
 {
     /* While ready callbacks wait to be invoked, another grace period would only take CPU time from their invoker. */
@@ -254,7 +254,7 @@ static void press(struct domain *domain, struct reader_record *record, enum call
     }
 }
 
-/* The queue whose limits a thread with @record obeys; threads without a record share a queue, and its limits. */
+/* The record of the queue whose limits apply to a thread with @record.  Threads without a record share one queue. */
 static struct reader_record *queue_of(struct reader_record *record)
 {
     return record ? record : reader_shared_record(&rtrcu_domain.registry);
@@ -284,7 +284,8 @@ static __attribute__((noinline)) void call_slow(struct reader_record *own, enum 
     if (seen & CALLBACK_CHECK_LIMITS)
         press(domain, record, callback_check_limits(&domain->cb, record), may_wait);
 
-    rtrcu_fence_full(); /* after a check of the limits; see on_thread_end() in work/driver.c */
+    rtrcu_fence_full(); /* orders the check of the limits before the read of the driver's state; see
+                            on_thread_end() in work/driver.c */
     if (!work_driver_runs(&domain->drive.work))
         callback_check_again(record); /* no thread can be created now: the next call tries again */
 }

@@ -38,7 +38,7 @@ static inline bool call_is_open(void)
     return rtrcu_load_relaxed(&rtrcu_self.calls) != 0;
 }
 
-/* Has this call's thread a second call in progress, since a handler interrupted the library and called it? */
+/* Are two calls of the library in progress on this thread?  A signal handler has interrupted one and made the other. */
 static inline bool call_is_nested(void)
 {
     return rtrcu_load_relaxed(&rtrcu_self.calls) > 1;

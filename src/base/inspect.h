@@ -21,9 +21,9 @@
 /* Value: a field and its name. */
 struct inspect_field {
     char name[INSPECT_NAME]; /* struct and field, "leaf.used"; ends with a zero byte */
-    uint32_t offset;         /* from the beginning of its struct */
-    uint32_t bytes;          /* of one element */
-    uint32_t stride;         /* from one element to the next */
+    uint32_t offset;         /* bytes from the beginning of the field's struct */
+    uint32_t bytes;          /* size of one element */
+    uint32_t stride;         /* bytes from one element to the next */
     uint32_t count;          /* number of elements; 1: not an array, 0: a pointer to an array */
 };
 

@@ -96,8 +96,8 @@ static bool take(struct lock *lock)
     return rtrcu_compare_exchange(&lock->word, &nobody, lock_thread_number());
 }
 
-/* Sleep before the next poll.  The futex cannot wait for the owner: a sandbox refuses the call, the kernel has no
- * memory, or it finds a cycle of waiters that only the program can break. */
+/* Sleep before the next poll.  Used where the futex cannot wait for the owner: a sandbox refuses the call, or the
+ * kernel has no memory, or it finds a cycle of waiters that only the program can break. */
 static void look_later(int64_t *pause_ns)
 {
     plat_clock_sleep(*pause_ns);
@@ -114,8 +114,8 @@ static void acquire(struct lock *lock, uint32_t before)
         rtrcu_store_relaxed(&rtrcu_self.waits_at, &lock->word);
         rtrcu_fence_light();
         int error = plat_futex_lock_pi(&lock->word, PLAT_FOREVER);
-        rtrcu_store_relaxed(&rtrcu_self.waits_at, NULL); /* handlers that waited have returned */
-        call_check();                                    /* in a torn child the kernel has restarted the wait */
+        rtrcu_store_relaxed(&rtrcu_self.waits_at, NULL); /* a handler that set the field has returned */
+        call_check();                                    /* ends a torn child, where the kernel restarted the wait */
         if (!error)
             break;
 

@@ -14,10 +14,10 @@ struct field {
     size_t offset;
     size_t size;              /* in bytes: 4 or 8; more for a text, whose default is "" */
     int64_t normal;           /* default */
-    int64_t low, high;        /* limits of a number */
+    int64_t low, high;        /* lowest and highest number allowed */
     const char *const *names; /* values of a choice, NULL-terminated, counted from 0.  For a text: the name of "", and a
                                  description of other values */
-    const char *word;         /* of a number: stands for -1, which is below its limits; or NULL */
+    const char *word;         /* for a number: the text that sets it to -1, which is below @low; or NULL */
 };
 
 static const char *const policies[] = {"daemon", "inline", "krcud", "throttle", "unbounded", NULL};
@@ -45,7 +45,7 @@ static const char *const cpu_lists[] = {"process", "CPUs of this machine such as
         MEMBER(member), normal, low, high, NULL, NULL                                                                  \
     }
 
-/* A number, or "auto", which is the default. */
+/* A field that is a number or "auto", its default. */
 #define AUTO(member, low, high)                                                                                        \
     {                                                                                                                  \
         MEMBER(member), RTRCU_RTPRIO_AUTO, low, high, NULL, "auto"                                                     \

@@ -31,7 +31,8 @@
 struct lpm {
     struct rtrcu_lpm shown;
     unsigned int bits; /* constant */
-    uintptr_t *values; /* constant: by code, of prefixes up to 16 bits; each is atomic */
+    uintptr_t
+        *values; /* constant pointer: values of the prefixes of at most 16 bits, indexed by code; each is atomic */
     struct lock lock;
     uint64_t prefixes, nodes, node_bytes; /* under the lock */
 };
@@ -39,17 +40,17 @@ struct lpm {
 /* A prefix that ends in a node.  The prefixes of a node are sorted by code. */
 struct lpm_prefix {
     uint16_t code;
-    uint16_t word; /* index of its value among the node's words */
+    uint16_t word; /* index of the prefix's value among the node's words */
 };
 
 /* The content of a node while an update changes it.  @room lpm */
 struct lpm_draft {
     unsigned int prefixes, children, words_count;
     uint16_t codes[LPM_PREFIXES_MAX];   /* sorted */
-    uintptr_t values[LPM_PREFIXES_MAX]; /* the values of the codes */
-    uintptr_t child[256];               /* words that lead to nodes, or 0 */
-    uint64_t starts[4];                 /* set by lpm_draft_lay_out(), as in the node */
-    uint16_t places[LPM_PREFIXES_MAX];  /* index of each code's value among the words */
+    uintptr_t values[LPM_PREFIXES_MAX]; /* the value of each code */
+    uintptr_t child[256];               /* for each byte: the word that leads to a node, or 0 */
+    uint64_t starts[4];                 /* run starts, as in the node; set by lpm_draft_lay_out() */
+    uint16_t places[LPM_PREFIXES_MAX];  /* for each code: index of its value among @words */
     uintptr_t words[256 + LPM_PREFIXES_MAX];
 };
 
@@ -80,7 +81,7 @@ uintptr_t *lpm_node_word(struct rtrcu_lpm_node *node, unsigned int byte);
 void lpm_publish(uintptr_t *link, uintptr_t word);
 /* Make @value the inherited value of @node, and of the nodes below it whose addresses have no longer prefix. */
 void lpm_inherit(struct rtrcu_lpm_node *node, uintptr_t value);
-/* As lpm_inherit() for each child of @node, with its own value, after @node's prefixes have changed. */
+/* Call lpm_inherit() for each child of @node, with the child's new inherited value, after @node's prefixes changed. */
 void lpm_inherit_children(struct rtrcu_lpm_node *node);
 
 /* ---- drafts: draft.c ---- */

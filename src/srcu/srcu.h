@@ -45,7 +45,7 @@ struct srcu_inner {
     struct lock lock;
     uint32_t phase;          /* under the lock: enum srcu_phase */
     uint32_t stage;          /* atomic for others: counts transitions; written under the lock */
-    uint64_t seq;            /* atomic for others: written under the lock */
+    uint64_t seq;            /* atomic for others: sequence number of the gp; written under the lock */
     uint64_t wanted;         /* atomic: the latest cookie that was requested */
     int64_t began_ns;        /* atomic for others: when the gp began, 0 = none; written under the lock */
     int64_t report_ns;       /* atomic: age of the gp at which the next report is due */
@@ -54,12 +54,12 @@ struct srcu_inner {
     int64_t inbox_ns;        /* atomic: when the inbox ceased to be empty; a hint */
     int64_t waiting_ns;      /* atomic for others: as inbox_ns, for the waiting segment, 0 = empty; under the lock */
     int64_t ready_ns;        /* atomic for others: as inbox_ns, for the ready segment, 0 = empty; under the lock */
-    struct cb_queue queue;   /* its inbox and numbers */
-    struct cb_chain waiting; /* callbacks of one gp */
-    uint64_t cookie;         /* of that gp */
-    struct cb_chain ready;   /* owned by the runner while there is one */
-    struct plat_tid runner;  /* none: no thread runs callbacks */
-    uint32_t pass;           /* under the list's lock: the pass that has served the domain */
+    struct cb_queue queue;   /* inbox, and number of callbacks queued */
+    struct cb_chain waiting; /* callbacks that wait for the gp of @cookie */
+    uint64_t cookie;         /* cookie for which @waiting waits */
+    struct cb_chain ready;   /* callbacks whose gp has ended; owned by the runner while there is one */
+    struct plat_tid runner;  /* the thread that runs callbacks of the domain; none: no thread does */
+    uint32_t pass;           /* under the list's lock: number of the last pass that served the domain */
     uint64_t invoked;        /* atomic for others: callbacks that have returned; written by the runner */
 };
 static_assert(sizeof(struct srcu_inner) + BASE_CACHE_LINE <= sizeof(((struct srcu_struct *)0)->inner),
@@ -77,15 +77,15 @@ struct srcu_slot {
 struct srcu_note {
     struct srcu_struct *domain; /* atomic: NULL = free */
     int32_t index;              /* atomic */
-    uint32_t thread;            /* atomic: the thread that must end it, 0 = any */
-    uintptr_t place;            /* atomic: where it began */
+    uint32_t thread;            /* atomic: id of the thread that must end the section, 0 = any */
+    uintptr_t place;            /* atomic: address at which the section began */
 };
 #define SRCU_NOTES 128
 
 /* State shared by all domains. */
 struct srcu {
     const struct config *config;
-    struct callback *cb; /* for its set of queued heads */
+    struct callback *cb; /* used only for its set of queued heads */
     struct watch *watch;
     struct work *work;
     uint32_t stripes; /* constant: number of stripes of a domain with contended readers; a power of 2 */
@@ -93,14 +93,14 @@ struct srcu {
     struct lock lock;          /* guards the list of domains */
     struct srcu_struct *first; /* the list of domains, newest first */
     uint32_t numbers;          /* under the list's lock: number of domains initialised so far */
-    uint32_t pass;             /* under the list's lock: counts passes over the list */
-    uint32_t forks;            /* written in a fork's child, before it has a second thread */
+    uint32_t pass;             /* under the list's lock: number of passes over the list */
+    uint32_t forks;            /* number of forks; written in a fork's child before it has a second thread */
     struct work_thread thread; /* the worker */
     uint32_t batches;          /* atomic: futex: counts batches that contained the marker of a barrier */
-    uint32_t worker_missed;    /* atomic: the missing worker has been reported */
-    struct complaint misuse;   /* wrong indexes, domains in use */
+    uint32_t worker_missed;    /* atomic: not 0: the missing worker has been reported */
+    struct complaint misuse;   /* reports of wrong indexes and of domains in use */
     struct srcu_slot slots[SRCU_SLOTS];
-    uint32_t noted; /* atomic: notes used so far */
+    uint32_t noted; /* atomic: number of @notes used so far */
     struct srcu_note notes[SRCU_NOTES];
 };
 

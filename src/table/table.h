@@ -31,9 +31,9 @@
 #define TABLE_BUCKETS_DEFAULT 64
 #define TABLE_BUCKETS_MAX (UINT64_C(1) << 32)
 
-/* Buckets that a step moves. */
+/* Number of buckets that one step of a resize moves. */
 #define TABLE_STEP_BUCKETS (CHECK_DEBUG ? 2 : 64)
-/* The most bytes that one step faults in, and the most that one step unmaps. */
+/* Maximum number of bytes that one step touches, and that one step unmaps. */
 #define TABLE_STEP_TOUCH ((uint64_t)256 * 1024)
 #define TABLE_STEP_UNMAP ((uint64_t)2 * 1024 * 1024)
 /* Intervals: between two counts of a table's entries, for each of its stripes, since a small table may become many
@@ -65,20 +65,20 @@ struct table_block {
 struct generation {
     struct rtrcu_hash_generation shown;
     int64_t ask_above, ask_below; /* constant: counts of one stripe above and below which an update requests a resize */
-    uint64_t bytes;               /* the size of its lines; falls while they are unmapped */
-    uint64_t done;                /* bytes touched, then buckets moved away */
+    uint64_t bytes;               /* size of @shown.lines; falls while the lines are unmapped */
+    uint64_t done;                /* progress: number of bytes touched; later number of buckets moved away */
     struct table_block *blocks;
-    struct rtrcu_hash_line *spare; /* overflow lines not yet used */
+    struct rtrcu_hash_line *spare; /* the next unused overflow line; @spares is the number of these lines */
     uint64_t spares;
     struct generation *younger; /* the generation that was retired after this one */
-    uint64_t cookie;            /* of the gp after which it may be freed */
+    uint64_t cookie;            /* cookie of the gp after which the generation may be freed */
     struct table *table;        /* the table that is freed with this generation; NULL: none */
 };
 
 struct table_stripe {
     struct lock lock;
-    int64_t entries;  /* atomic for others: written under the lock */
-    uint64_t longest; /* atomic for others: written under the lock */
+    int64_t entries;  /* atomic for others: number of entries; written under the lock */
+    uint64_t longest; /* atomic for others: most entries found in one bucket; written under the lock */
     int64_t ask_at;   /* the count at which the next request to grow is due */
     int64_t ask_low;  /* the count at which the next request to shrink is due */
 } __attribute__((aligned(BASE_CACHE_LINE)));
@@ -89,25 +89,25 @@ struct table {
     uint64_t stripe_mask;            /* constant */
     struct rtrcu_hash_config config; /* constant */
     uint64_t seed[2];                /* constant */
-    uint64_t total;                  /* atomic: entries of a table with a limit */
+    uint64_t total;                  /* atomic: number of entries, counted only in a table with a limit */
     uint32_t asked;                  /* atomic: a request since the resizer counted last: 0, TABLE_ASKED or
                                         TABLE_ASKED_AND_WOKEN */
     /* Under resizer.lock. */
     struct table *next;
-    bool torn;                /* a fork's child: a thread of the parent was updating it, so it is resized no more */
+    bool torn; /* in a fork's child: a thread of the parent was updating the table; it is no longer resized */
     struct generation *to;    /* the generation that is being filled; NULL = STILL */
     int64_t due_ns;           /* the entries are not counted before this time */
     uint64_t shrink_cookie;   /* the cookie of the last shrink; 0 = none */
-    uint64_t resizes;         /* atomic for others: written by the resizer */
-    uint64_t longest_move_ns; /* atomic for others: written by the resizer */
-    uint64_t no_memory;       /* atomic for others: written by the resizer */
+    uint64_t resizes;         /* atomic for others: completed resizes; written by the resizer */
+    uint64_t longest_move_ns; /* atomic for others: longest hold of a stripe; written by the resizer */
+    uint64_t no_memory;       /* atomic for others: resizes tried without memory; written by the resizer */
     uint64_t no_resizer;      /* atomic */
 };
 
 /* The thread that serves all tables, and the generations that wait for a gp. */
 struct resizer {
     struct lock lock;
-    bool hooked; /* fork handlers are registered */
+    bool hooked; /* the fork handlers are registered */
     struct table *tables;
     struct generation *retired, **retired_end; /* oldest first */
     struct work_thread thread;
@@ -145,13 +145,13 @@ struct table_place {
     struct rtrcu_hash_node *node; /* a node of the chain; NULL = among the slots of @line */
 };
 
-/* The next entry, from {bucket, 0, NULL} on; NULL: there are no more. */
+/* The next entry of the walk at @place, which begins as {bucket, 0, NULL}.  NULL: there are no more. */
 struct rtrcu_hash_node *table_next(struct table_place *place);
 
 /* Value: a search for an entry in a bucket, for an update, and its result. */
 struct table_search {
     struct rtrcu_hash_node *node; /* a node that is found */
-    uint64_t mixed;               /* the mixed hash that is searched for */
+    uint64_t mixed;               /* the mixed hash to search for */
     rtrcu_hash_match_t match;     /* a node with that hash is found if this accepts it; NULL: only @node is found */
     const void *key;
     struct rtrcu_hash_node *found;
@@ -159,7 +159,7 @@ struct table_search {
     uintptr_t *link;               /* the link that leads to @found in a chain */
     struct rtrcu_hash_line *free;  /* the first line with a free slot, NULL = none */
     unsigned int free_slot;
-    uint64_t entries; /* entries looked at: the whole bucket's if none is found */
+    uint64_t entries; /* number of entries examined: all of the bucket's if none is found */
 };
 
 /* Search @bucket.  Under the stripe. */
@@ -167,7 +167,7 @@ void table_find(struct rtrcu_hash_line *bucket, struct table_search *search);
 void table_line_put(struct rtrcu_hash_line *line, unsigned int slot, struct rtrcu_hash_node *node);
 /* Put @node, which was not found, into the free slot, or on the chain of @bucket. */
 void table_put(struct rtrcu_hash_line *bucket, const struct table_search *search, struct rtrcu_hash_node *node);
-/* Replace what was found by @fresh, or with NULL remove it. */
+/* Replace search->found by @fresh; @fresh NULL: remove it. */
 void table_exchange(const struct table_search *search, struct rtrcu_hash_node *fresh);
 
 /* ---- generations: generation.c ---- */

@@ -67,18 +67,18 @@ struct urcu_deferred {
     void *p;
 };
 
-/* Number of deferred functions of a thread that may wait. */
+/* Maximum number of pending deferred functions of a thread. */
 #define URCU_RING (CHECK_DEBUG ? 4 : 4096)
 
 /* A thread's ring of deferred functions.  Never freed. */
 struct adopt_ring {
     struct adopt_ring *next;                                   /* constant once listed */
-    uint32_t used;                                             /* atomic: a thread has it */
+    uint32_t used;                                             /* atomic: 1 = a thread owns the ring */
     uint64_t pushed __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: written by its owner */
     uint64_t taken __attribute__((aligned(BASE_CACHE_LINE)));  /* atomic: written by the drainer */
-    uint64_t noted;                                            /* written by the drainer: it runs functions before
-                                                                  this number */
-    struct urcu_deferred entry[URCU_RING];                     /* from @taken to @pushed, by number */
+    uint64_t noted;                                            /* written by the drainer, which runs functions with
+                                                                  lower numbers */
+    struct urcu_deferred entry[URCU_RING];                     /* functions number @taken to @pushed - 1 */
 };
 
 enum urcu_sleep { URCU_AWAKE, URCU_PACING, URCU_ASLEEP };
@@ -98,12 +98,12 @@ struct adopt_server {
     uint32_t real_time; /* callers never wake it */
     int32_t cpu;        /* -1: any */
     bool joined_by_program;
-    bool lifted;         /* of its thread: its nice value is raised */
+    bool lifted;         /* of its thread: its priority is raised */
     int64_t held_off_ns; /* of its thread: time since which forks have kept it from its next batch, 0 = no fork does */
     uint64_t invoked;    /* atomic counter */
     uintptr_t function;  /* atomic: function that its thread runs, or ran last */
     int64_t inbox_ns;    /* atomic: when the inbox ceased to be empty, 0 = its thread has taken it since */
-    int64_t batch_ns;    /* atomic: the same for the batch, 0 = empty; written by its thread */
+    int64_t batch_ns;    /* atomic: when the batch's oldest callback was queued, 0 = no batch; written by its thread */
     uint32_t thread_id;  /* atomic: id of its thread, for other processes; 0 = it has none */
     int32_t refused;     /* atomic: error of the last attempt to create its thread, 0 = none */
     uint64_t started;    /* atomic: written by its thread, or the thread that frees it; invoked + 1: @running has
@@ -126,12 +126,12 @@ struct rtrcu_adopted {
     bool unconfirmed; /* under the gp lock: readers must fence, and no fence has shown yet that all do */
     int64_t began_ns; /* under the gp lock */
     int64_t report_ns;
-    uint32_t nap;                    /* futex that is never woken */
+    uint32_t nap;                    /* futex on which threads sleep for a time; no thread wakes it */
     uint64_t completed, busy;        /* atomic counters; written under the gp lock */
     uint64_t stalls;                 /* atomic: number of reports */
     int64_t longest_ns;              /* atomic; written under the gp lock */
-    struct complaint waits_inside;   /* synchronize_rcu(), rcu_barrier() inside a section */
-    struct complaint unserved_polls; /* polled cookies for which no thread can be created */
+    struct complaint waits_inside;   /* reports of synchronize_rcu() and rcu_barrier() inside a section */
+    struct complaint unserved_polls; /* reports of polled cookies for which no thread can be created */
     struct tally barriers;           /* calls of rcu_barrier() in progress */
     uint64_t threads_refused;        /* atomic */
     /* Readers. */
@@ -155,11 +155,11 @@ struct rtrcu_adopted {
     struct adopt_ring *draining, *drains_to;   /* of the drainer: the ring being drained, and the ring before which the
                                                   drainer stops */
     uintptr_t running_deferred;                /* atomic: the deferred function that runs; written by the drainer */
-    uint32_t apart;                            /* atomic: deferred functions that are in no ring */
-    uint64_t over_qmax;                        /* atomic: calls that found the backlog at qmax, and succeeded */
-    uint64_t blocked;                          /* atomic: calls that waited for a backlog at qmax */
-    uint64_t lost_at_fork;                     /* callbacks of a parent that its child can neither run nor find */
-    uint64_t lifts;                            /* atomic: number of times that a server was raised above ordinary
+    uint32_t apart;                            /* atomic: number of deferred functions that are in no ring */
+    uint64_t over_qmax;    /* atomic: number of calls that queued although the backlog was at qmax */
+    uint64_t blocked;      /* atomic: number of calls that waited because the backlog was at qmax */
+    uint64_t lost_at_fork; /* in a fork's child: callbacks of the parent that the child can neither run nor find */
+    uint64_t lifts;        /* atomic: number of times that a server was raised above ordinary
                                                   threads */
 };
 
@@ -171,9 +171,9 @@ struct urcu {
     struct watch *watch;
     struct work *work;
     struct rtrcu_adopted *first; /* atomic */
-    unsigned int exit_key;       /* for threads that exit while they are registered */
+    unsigned int exit_key;       /* key of the exit hook, which unregisters exiting threads */
     int32_t exit_error;          /* not 0: @exit_key could not be created */
-    struct work_pause pause;     /* for the servers of all flavours */
+    struct work_pause pause;     /* pauses the servers of all flavours during a fork */
 };
 
 void urcu_init(struct urcu *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
@@ -270,7 +270,8 @@ void urcu_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server
 /* The server of the thread's choice, or its CPU's, or the default.  Called in a section, since a CPU's server is freed
  * after a grace period. */
 struct adopt_server *urcu_server_in_use(struct rtrcu_adopted *adopted);
-/* Queue to the server in use.  A server that belongs to a CPU is used only if the caller is in a section. */
+/* Queue @head on the server that urcu_server_in_use() returns.  A CPU's server is used only if the caller is in a
+ * section. */
 void urcu_call(struct rtrcu_adopted *adopted, struct rcu_head *head, rcu_callback_t func);
 void urcu_server_call(struct adopt_server *server, struct rcu_head *head, rcu_callback_t func);
 /* Create the server's thread if it has none, and make it begin immediately.  False: no thread can be created now. */
@@ -344,7 +345,7 @@ void urcu_rings_after_fork_child(struct rtrcu_adopted *adopted, struct plat_tid 
 /* ---- defer_rcu(): defer.c ---- */
 
 void urcu_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void *p);
-/* Wait until all functions that were deferred before have returned; the second call: those that the calling thread
+/* Wait until all functions that any thread deferred before the call have returned; _own(): all that the calling thread
  * deferred.  Refused if the calling thread would wait for itself. */
 void urcu_defer_barrier(struct rtrcu_adopted *adopted);
 void urcu_defer_barrier_own(struct rtrcu_adopted *adopted);

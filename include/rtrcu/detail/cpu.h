@@ -28,8 +28,8 @@ static inline uintptr_t rtrcu_thread_pointer(void)
     return pointer;
 }
 
-/* The CPU's number; where the C library has not registered restartable sequences, a number of the thread.  Late after a
- * migration: any value is correct. */
+/* The number of the caller's CPU; where the C library has not registered restartable sequences, a number that
+ * depends on the thread.  It may be stale after a migration, which is harmless: callers are correct with any number. */
 static inline uint32_t rtrcu_cpu_hint(void)
 {
     uint32_t cpu = UINT32_MAX;

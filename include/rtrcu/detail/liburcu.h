@@ -29,7 +29,7 @@
 #define _URCU_CALL_RCU_H
 
 #ifdef RTRCU_LIBURCU_CALL_RCU_H
-/* A name of the flavour qsbr, and of this library. */
+/* liburcu's header of the flavour qsbr defines this name, and so does this library. */
 #undef rcu_register_thread_qsbr
 #else
 /* Each flavour's header defines one of these names once. */

@@ -64,12 +64,13 @@ static inline int rtrcu_uv_start(struct rtrcu_uv *glue, uv_loop_t *loop)
     return 0;
 }
 
-/* From this version on, uv_backend_timeout() is 0 while the backend lacks descriptors that the loop watches: 1.44.2. */
+/* libuv 1.44.2, the first version whose uv_backend_timeout() is 0 while the backend lacks a descriptor that the loop
+ * watches. */
 #define RTRCU_UV_TELLS_CHANGES 0x012c02
 
 /* One iteration, by an online quiescent-state thread: wait offline, unless the loop has something to run, then run the
- * callbacks of the events.  Returns as uv_run() does.  So uv_stop() ends this iteration only: end a loop of iterations
- * by a variable. */
+ * callbacks of the events.  Returns the result of uv_run().  uv_stop() ends only this iteration, so end a loop
+ * of iterations by a variable. */
 static inline int rtrcu_uv_run(struct rtrcu_uv *glue)
 {
     uv_loop_t *loop = glue->ready.loop;
