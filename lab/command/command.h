@@ -23,7 +23,7 @@ class Document;
 constexpr int exit_ok = 0;
 constexpr int exit_check_failed = 1;
 constexpr int exit_usage = 2;
-constexpr int exit_interrupted = 130; // after Ctrl-C; results that were complete by then are reported
+constexpr int exit_interrupted = 130; // after Ctrl-C; the completed results are reported
 
 struct CommonOptions {
     bool quick = false;

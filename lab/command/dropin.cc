@@ -37,8 +37,8 @@ struct DropinOptions {
 constexpr const char *libraries_of_flavours[] = {"liburcu.so.8", "liburcu-memb.so.8", "liburcu-mb.so.8",
                                                  "liburcu-qsbr.so.8", "liburcu-bp.so.8"};
 
-// Returns the folder of the replacing libraries: beside this program, or where they were installed.  Empty if it does
-// not contain them.
+// Returns the folder of the drop-in libraries, which is beside this program or where they were installed; empty if none
+// of these folders contains them.
 fs::path libraries()
 {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
@@ -97,8 +97,8 @@ std::string quoted(std::string text)
     return "'" + text + "'";
 }
 
-// Returns the libraries that the loader would load for the program in the present environment, by name and path.  Runs
-// the loader, but no code of the program.  An empty path: not found.
+// Returns the path of each library that the loader would load for the program in the present environment, by name; an
+// empty path if the loader does not find the library.  Runs the loader, but no code of the program.
 std::map<std::string, fs::path> loaded_by(const fs::path &program, const std::string &loader)
 {
     std::map<std::string, fs::path> libraries;
@@ -124,8 +124,8 @@ bool has_capabilities(const fs::path &program)
     return getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-// Returns the reason why `program` would not run on the libraries in `folder` if LD_LIBRARY_PATH named it first; empty
-// if it would run.
+// Returns the reason why `program` would not use the libraries in `folder`, although LD_LIBRARY_PATH names the folder
+// first; empty if it would use them.
 std::string objection(const fs::path &program, const fs::path &folder)
 {
     struct stat status {
@@ -138,10 +138,11 @@ std::string objection(const fs::path &program, const fs::path &folder)
                "libraries instead";
     const std::string loader = loader_of(program);
     if (loader.empty())
-        return "it is a script, or linked statically: the loader, which would load these libraries, does not run";
+        return "the program is a script or is linked statically, so the loader, which would load these libraries, does "
+               "not run";
     const std::map<std::string, fs::path> loaded = loaded_by(program, loader);
     if (loaded.count("liburcu-signal.so.8"))
-        return "it needs liburcu-signal, which no drop-in library replaces";
+        return "the program needs liburcu-signal, which no drop-in library replaces";
     bool found = false;
     for (const char *name : libraries_of_flavours) {
         const auto library = loaded.find(name);
@@ -154,10 +155,10 @@ std::string objection(const fs::path &program, const fs::path &folder)
                                "LD_LIBRARY_PATH (readelf -d)",
                                library->second.string(), name);
     }
-    return found
-               ? ""
-               : "it needs none of liburcu's shared libraries (liburcu.so.8, -memb, -mb, -qsbr, -bp): it does not use "
-                 "them, contains a copy, or loads them later with a plugin (--anyway runs it)";
+    return found ? ""
+                 : "the program needs none of liburcu's shared libraries (liburcu.so.8, -memb, -mb, -qsbr, -bp): it "
+                   "does not "
+                   "use them, contains a copy, or loads them later with a plugin (--anyway runs the program)";
 }
 
 void prepend_folder(const fs::path &folder)

@@ -39,13 +39,13 @@ void machine_facts(const Machine &machine, std::vector<Fact> &facts)
 {
     facts.push_back({"cpu", machine.cpu_model, machine.architecture});
     facts.push_back({"cpus_allowed", fmt::format("{}", fmt::join(machine.cpus_allowed, " ")),
-                     machine.cpus_allowed.size() < 2 ? "some experiments need two" : ""});
+                     machine.cpus_allowed.size() < 2 ? "some experiments need two CPUs" : ""});
     facts.push_back({"memory_mb", fmt::format("{}", machine.memory_mb), ""});
     facts.push_back({"kernel", machine.kernel, ""});
     facts.push_back({"preempt_rt", yes(machine.preempt_rt),
-                     machine.preempt_rt ? "this kernel's own expedited grace periods are normal ones" : ""});
-    facts.push_back(
-        {"virtual_machine", machine.hypervisor, machine.hypervisor == "yes" ? "expect noise of the host" : ""});
+                     machine.preempt_rt ? "the kernel runs its expedited grace periods as normal grace periods" : ""});
+    facts.push_back({"virtual_machine", machine.hypervisor,
+                     machine.hypervisor == "yes" ? "the host may delay or interrupt measurements" : ""});
     facts.push_back({"membarrier", yes(machine.membarrier_expedited),
                      machine.membarrier_expedited ? "private expedited" : "readers will use full fences"});
     facts.push_back({"rseq", yes(machine.rseq), ""});
@@ -81,7 +81,7 @@ void interrupt_facts(const Machine &machine, std::vector<Fact> &facts)
         return number(static_cast<double>(cost.quantile_of_few(quantile).value_or(0)) / 1000);
     };
     facts.push_back({"timer_interrupt_us", fmt::format("p50 {}  p95 {}  max {}", us(0.5), us(0.95), us(1)),
-                     "CPU time that one takes from the running thread"});
+                     "CPU time that a timer interrupt takes from the running thread"});
 }
 
 void library_facts(std::vector<Fact> &facts)
@@ -131,7 +131,7 @@ int run(const CommonOptions &options)
     const double seconds = options.seconds > 0 ? options.seconds : 0.1;
     need_writable(options.json);
     if (options.seconds > 0)
-        fmt::print("Looking at this machine; its timer floor takes {:.1f} s.\n\n", seconds * 2);
+        fmt::print("Examining this machine; measuring its timer floor takes {:.1f} s.\n\n", seconds * 2);
     fflush(stdout);
     std::vector<Fact> facts;
     Machine machine = read_machine();

@@ -139,7 +139,7 @@ int run_experiment(Experiment &experiment, const char *name)
     catch_interrupt();
     fmt::print("Kernel {}, PREEMPT_RT: {}.\n", experiment.machine.kernel, experiment.machine.preempt_rt ? "yes" : "no");
     experiment.print_plan();
-    fflush(stdout); // a program that reads the output may interrupt this one once it has read the plan
+    fflush(stdout); // so that a program that reads the plan from a pipe sees it before the measurement begins
     const bool complete = experiment.measure();
     if (!complete)
         fmt::print("interrupted: the figures cover only the completed part\n");

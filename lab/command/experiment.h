@@ -21,10 +21,10 @@
 namespace lab
 {
 
-// A quick run ends within this many seconds, or within --seconds if --seconds is longer.
+// Time limit of a quick run, in seconds; a longer --seconds replaces it.
 constexpr double quick_limit_s = 20;
 
-// Thrown if a run would be meaningless, with the reason and advice; the exit code is 2.
+// An error whose text is the reason why a run would be meaningless, with advice.  The program then exits with 2.
 struct Refusal : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -54,11 +54,12 @@ class Experiment
     virtual void fill(Document &document) = 0;
 
   protected:
-    // Throw a Refusal if there are fewer than two CPUs or no real-time permission; `why` is the reason for the need.
+    // Throw a Refusal if the process has fewer than two CPUs, or no permission for SCHED_FIFO.  `why`: the reason why
+    // the experiment needs them.
     void need_two_cpus(const std::string &why) const;
     void need_realtime(const std::string &why) const;
-    // Returns the time by which the last round must have ended so that a quick run ends in time; 0: no limit.
-    // `ending_s`: time needed after the rounds.
+    // Returns the latest time at which the rounds of a quick run may end; 0: no limit.  `ending_s`: seconds that the
+    // run needs after its rounds.
     int64_t end_of_turns_ns(double ending_s) const;
     double seconds_or(double quick, double full) const
     {
@@ -70,7 +71,7 @@ class Experiment
 struct Turn {
     std::string what;
     double seconds;     // its approximate duration
-    std::string *error; // set if the variant fails; later rounds leave it out
+    std::string *error; // set if the variant fails; later rounds skip the variant
     std::function<void(unsigned round)> run;
     unsigned every = 1; // n: the variant takes part in every n-th round
 };
@@ -81,12 +82,12 @@ struct Rounds {
     uint64_t seed = 1;
     double seconds = 0; // time limit for all rounds, so that a slow machine runs fewer rounds; 0: no limit
     unsigned done = 0;
-    int64_t end_ns = 0;   // a measurement that would end later is skipped; 0: none is skipped
+    int64_t end_ns = 0;   // a measurement that would end after this time is skipped; 0: no limit
     unsigned skipped = 0; // measurements skipped because of end_ns
 };
 
-// Runs every variant once in each round, in a new random order each time, so that other activity of the machine affects
-// all variants alike.  Returns false if Ctrl-C interrupted it.
+// Runs the variants in each round, in a new random order per round, so that other activity of the machine affects all
+// variants alike.  Returns false if Ctrl-C interrupted the rounds.
 bool play(Rounds &rounds, const std::vector<Turn> &turns);
 double seconds_of(const Rounds &rounds, const std::vector<Turn> &turns);
 

@@ -36,10 +36,10 @@ struct TortureOptions {
     bool expect_failure = false;
     bool stop_at_first_error = false;
     double patience_s = 20;
-    double hours = 0;           // of all runs together; 0: --seconds for each scenario
+    double hours = 0;           // total duration of all runs; 0: each scenario runs for --seconds
     std::string seeds;          // "A..B": a campaign of these seeds
     bool keep_going = false;    // continue after a seed that failed
-    int result_descriptor = -1; // not -1: this is the process of a scenario
+    int result_descriptor = -1; // the memory for the result, if this process runs one scenario; else -1
 };
 
 struct Wanted {
@@ -92,7 +92,8 @@ bool read_file(const std::string &path, Scenario &scenario, std::string &error)
     return torture::parse_scenario(name.substr(0, name.rfind('.')), text.str(), scenario, error);
 }
 
-// Chooses the scenarios to run.  In a set, controls must fail; a scenario named alone is judged by its own result.
+// Chooses the scenarios to run.  In a set, a control passes if it fails; a control that --scenario or --scenario-file
+// names is judged like every other scenario.
 bool choose(const TortureOptions &options, std::vector<Wanted> &wanted, std::string &error)
 {
     std::vector<std::string> names = options.names;
@@ -140,7 +141,7 @@ std::string verdict(const Wanted &wanted, const torture::Outcome &outcome)
     if (outcome.skipped && !outcome.failed())
         return "SKIPPED (see the message)";
     if (wanted.is_control)
-        return outcome.failed() ? "SUCCESS (failed, as it must)" : "FAILURE (passed, and must fail)";
+        return outcome.failed() ? "SUCCESS (failed, as it must)" : "FAILURE (passed, but must fail)";
     return outcome.failed() ? "FAILURE" : "SUCCESS";
 }
 
@@ -234,8 +235,9 @@ int play_all(const TortureOptions &options, const std::vector<Wanted> &wanted)
     RunOptions run = run_options(options);
     uint64_t first = run.seed, last = run.seed;
     if (!options.seeds.empty() && !parse_seeds(options.seeds, first, last))
-        return complain(exit_usage, fmt::format("--seeds {}: allowed is A..B with A at most B, and up to {} seeds",
-                                                options.seeds, most_seeds));
+        return complain(exit_usage,
+                        fmt::format("--seeds {}: write A..B, where A is not above B, and name up to {} seeds",
+                                    options.seeds, most_seeds));
     need_writable(options.common.json);
     const double runs = static_cast<double>(wanted.size()) * static_cast<double>(last - first + 1);
     if (options.hours > 0)
@@ -297,7 +299,7 @@ Registration add_torture(CLI::App &application)
     add.describe("--seconds", "duration of each scenario (default: 30)");
     add.number("--hours", options->hours, "total duration of all scenarios and seeds", 0.01, 1000);
     add.either("--hours", "--seconds");
-    add.text("--seeds", options->seeds, "run with each of the seeds A..B, up to the first that fails");
+    add.text("--seeds", options->seeds, "run with each of the seeds A..B, and stop after the first seed that fails");
     add.flag("--keep-going", options->keep_going, "continue with the other seeds after one has failed");
     add.texts("--scenario", options->names, "run these scenarios (default: all)");
     add.texts("--scenario-file", options->files, "run scenarios from files");
@@ -305,7 +307,8 @@ Registration add_torture(CLI::App &application)
     add.flag("--list", options->list, "list the scenarios");
     add.number("--patience", options->patience_s, "seconds without progress that count as a hang", 1, 600);
     add.flag("--stop-at-first-error", options->stop_at_first_error, "end a scenario shortly after an error");
-    add.flag("--expect-failure", options->expect_failure, "exit with 0 only if a scenario failed");
+    add.flag("--expect-failure", options->expect_failure,
+             "exit with 0 if a scenario failed, and with 1 if none failed");
     add.hidden("--result-descriptor", options->result_descriptor);
     return {command, [options] { return run(*options); }};
 }

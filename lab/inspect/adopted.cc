@@ -9,7 +9,8 @@ namespace lab::inspect
 namespace
 {
 
-constexpr uint64_t nesting = UINT32_MAX; // `inside_` of a flavour whose reader word counts nested sections
+// The value of `inside_` for a flavour whose reader word counts nested sections.
+constexpr uint64_t nesting = UINT32_MAX;
 constexpr int most_flavours = 16, most_chunks = 4096, most_servers = 4096, most_rings = 65536;
 
 class Flavour
@@ -130,8 +131,8 @@ class Flavour
     // Adds a server's callbacks to the thread that invokes them, or to the domain if that thread is not a reader.
     void read_server(uint64_t server)
     {
-        const uint64_t invoked =
-            value(server, "server.invoked"); // read first, so that it is never more than the number queued
+        // `invoked` is read before `queued`, so that it does not exceed `queued`.
+        const uint64_t invoked = value(server, "server.invoked");
         const uint64_t queued = value(block_.at(server, "server.queue"), "queue.queued");
         const uint64_t batch_ns = value(server, "server.batch_ns");
         const uint64_t oldest_ns = batch_ns != 0 ? batch_ns : value(server, "server.inbox_ns");

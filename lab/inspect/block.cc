@@ -74,7 +74,8 @@ void follow_note(const char *contents, std::size_t bytes, uint64_t address, Copy
         copy.block = address + 8 + static_cast<uint64_t>(offset);
 }
 
-// Reads the notes of one segment, which begins at `address` in the process.
+// Reads the notes of one segment, which begins at `address` in the process.  Sets `is_public` if one of them marks a
+// public copy of the library.
 void read_notes(const std::vector<char> &notes, uint64_t address, Copy &copy, bool &is_public)
 {
     for (std::size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
@@ -93,7 +94,8 @@ void read_notes(const std::vector<char> &notes, uint64_t address, Copy &copy, bo
     }
 }
 
-// Reads the notes of an object whose first page is mapped at `base`.  Returns the block to which its notes lead, or 0.
+// Reads the notes of an object whose first page is mapped at `base`.  Stores in `copy` the block to which they lead, or
+// the reason why they are not usable, and whether the copy is private.
 void look_at_object(const Memory &memory, uint64_t base, const Elf64_Ehdr &elf, Copy &copy)
 {
     std::vector<Elf64_Phdr> segments(std::min<std::size_t>(elf.e_phnum, 128));

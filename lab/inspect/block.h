@@ -19,10 +19,11 @@ struct Copy {
     std::string object; // in printable form
     uint64_t block = 0;
     bool is_private = false; // the process may have other copies, as a Rust program may
-    std::string problem;     // the reason why its note does not lead to a block
+    std::string problem;     // the reason why the copy's note does not lead to a block; empty: it does
 };
 
-// Finds the copies by the notes of the loaded objects; stripped and static objects have the note too.
+// Finds the copies of the library by the notes of the loaded objects.  Stripped and statically linked objects have
+// these notes too.
 std::vector<Copy> find_copies(const Memory &memory, const std::vector<Mapping> &mappings);
 
 struct Field {
@@ -32,13 +33,14 @@ struct Field {
 class Block
 {
   public:
-    // Returns nothing if the process has not loaded the library completely yet.  Throws if the note or the block has
-    // another version or is truncated.
+    // Reads the block of a copy.  Returns nothing if the process has not finished loading the library.  Throws Refused
+    // if the note or the block has another version or is truncated.
     static std::optional<Block> read(const Memory &memory, const Copy &copy);
 
-    // Returns nullptr if that version of the library does not show the field.
+    // Returns the description of a field; nullptr if this copy's block does not describe it.
     const Field *find(const std::string &name) const;
-    // Returns the address of element `index` of the field `name` in the struct at `base`; 0: the field is not shown.
+    // Returns the address of element `index` of the field `name` in the struct at `base`; 0 if the block does not
+    // describe the field.
     uint64_t at(uint64_t base, const std::string &name, uint64_t index = 0) const;
 
     uint64_t first_domain = 0; // the address of the word that points to the first domain

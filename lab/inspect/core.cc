@@ -99,8 +99,8 @@ struct CoreMemory::Parts {
         }
         return false;
     }
-    // The format of NT_FILE: the number of files, the page size, then begin, end and page offset of each, then their
-    // names.
+    // Reads an NT_FILE note: the number of files and the page size, then begin, end and page offset of each file, then
+    // the names of all files.
     void read_files(const char *at, std::size_t bytes)
     {
         std::vector<uint64_t> words(bytes / 8);
@@ -150,7 +150,7 @@ CoreMemory::CoreMemory(const std::string &name) : parts_(std::make_unique<Parts>
     if (file.holds(0, sizeof(elf)))
         std::memcpy(&elf, file.bytes, sizeof(elf));
     if (std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_type != ET_CORE || elf.e_ident[EI_CLASS] != ELFCLASS64)
-        throw Refused(EINVAL, name + " is neither the number of a process nor a core file");
+        throw Refused(EINVAL, name + " is neither the id of a process nor a core file");
     for (unsigned i = 0; i < elf.e_phnum && file.holds(elf.e_phoff, (i + 1) * sizeof(Elf64_Phdr)); i++) {
         Elf64_Phdr segment;
         std::memcpy(&segment, file.bytes + elf.e_phoff + i * sizeof(segment), sizeof(segment));

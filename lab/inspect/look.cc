@@ -18,7 +18,7 @@ constexpr uint32_t slots = 32, most_leaves = 32768;
 constexpr uint32_t thread_bits = 0x3fffffff; // the thread's bits of an invoker's word; a daemon may have set other bits
 constexpr int most_tasks = 4096;
 
-// Counters that are a single word in a single struct of the domain.
+// The counters of a domain that are single words, each with the struct of the domain that contains it.
 constexpr std::pair<const char *, const char *> counters[] = {
     {"domain.registry", "registry.registered"},
     {"domain.registry", "registry.registered_peak"},
@@ -97,7 +97,8 @@ struct Leaf {
     uint64_t address, parked, callback, turn;
     const uint64_t *used, *registered, *registered_again, *deadline, *deadline_quiescent, *parked_part, *callback_part,
         *turn_part, *boundary[kinds], *node[kinds], *by_owner, *slept, *woken;
-    const std::vector<uint64_t> *waits; // from the oldest callback of a batch to its first: histogram by length
+    // Histogram of the times from queueing the oldest callback of a batch to the begin of the batch.
+    const std::vector<uint64_t> *waits;
 };
 
 class Looker
@@ -226,7 +227,7 @@ class Looker
         }
     }
 
-    // Adds a slot's words to the first pass, which reads the library's own memory: it is never unmapped.
+    // Adds a slot's words to the first pass.  This pass reads the library's own memory, which is never unmapped.
     void ask_for_slot(Asker &asker, uint32_t leaf_index, uint32_t index)
     {
         const Leaf &leaf = leaves_[leaf_index];
@@ -241,7 +242,7 @@ class Looker
         slot.thread_id = &asker.word(slot.record, "record.thread_id");
         slot.boosted = &asker.word(slot.record, "record.boost");
         slot.slow_calls = &asker.word(slot.record, "record.slow_calls");
-        // Callbacks that have returned are counted first, so that this count never exceeds that of queued callbacks.
+        // Returned callbacks are counted before queued callbacks, so that their number does not exceed the other.
         slot.invoked = &asker.word(slot.callback, "slot.invoked");
         slot.free_done = &asker.word(slot.callback, "slot.free_done");
         slot.queued = &asker.word(slot.callback, "slot.queued");
@@ -268,7 +269,7 @@ class Looker
             for (unsigned kind = 0; kind < kinds; kind++)
                 leaves_[i].boundary[kind] = &first.word(leaves_[i].parked, "parked.boundary_position", kind);
             for (uint32_t slot = 0; slot < slots; slot++)
-                ask_for_slot(first, i, slot); // unused slots too: they may hold callbacks of threads that have exited
+                ask_for_slot(first, i, slot); // an unused slot may hold callbacks of a thread that has exited
         }
         first.run();
         for (const Leaf &leaf : leaves_)
@@ -293,7 +294,8 @@ class Looker
             add_thread(slot);
     }
 
-    // The longest batch is read before the sum of all batches, which the thread writes first.
+    // Adds a thread's statistics to a pass.  The longest batch is read before the sum of all batches, because the
+    // thread updates the sum first.
     static void ask_for_stats(Asker &asker, Slot &slot)
     {
         slot.batch_ns_max = &asker.word(*slot.self, "thread.batch_ns_max");
@@ -321,7 +323,7 @@ class Looker
         const uint64_t bit = uint64_t(1) << slot.slot;
         Thread thread;
         thread.id = static_cast<int>(*slot.thread_id);
-        // A new thread may have the slot and the address of one that has ended, but not its id.
+        // A new thread may have the slot and the address of a thread that has exited, but not the id of that thread.
         thread.is_registered = slot.word != nullptr && *slot.self == *slot.self_again &&
                                *slot.thread_id == *slot.thread_id_again && (*leaf.registered_again & bit);
         thread.queued = *slot.queued + *slot.free_queued;

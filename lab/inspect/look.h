@@ -43,13 +43,13 @@ struct Thread {
     bool is_quiescent_state = false; // the thread is online in the quiescent-state discipline
     bool is_boosted = false;
     std::array<bool, kinds> is_waited_for{};
-    uint64_t entered = 0;   // where its section began, if the program was built with RTRCU_DEBUG
+    uint64_t entered = 0;   // code address at which its section began, if the program was built with RTRCU_DEBUG
     int64_t entered_ns = 0; // when its section began; 0: not known
     uint64_t queued = 0, invoked = 0, slow_calls = 0;
     bool has_ready = false;
     int64_t oldest_ns = 0; // when its oldest callback was queued; 0: none is queued
     int invoker = 0;
-    uint64_t function = 0; // the callback that runs now; 0: none
+    uint64_t function = 0; // function of the callback that runs or ran last; 0: no thread invokes its callbacks
     uint64_t longest_ns = 0, longest_function = 0;
     uint32_t parked = 0;
     std::optional<ThreadStats> stats; // empty: the thread has ended, or its library does not show them
@@ -65,7 +65,7 @@ struct Thread {
 };
 
 struct Task {
-    uint64_t address = 0; // of its struct rcu_task, in the process
+    uint64_t address = 0; // address of its struct rcu_task in the process
     std::string name;
     std::array<bool, kinds> is_waited_for{};
     int thread = 0; // the thread on which it parked; 0: it is on a leaf's list
@@ -74,7 +74,7 @@ struct Task {
 struct Domain {
     std::string name;
     std::array<GracePeriods, kinds> gp;
-    std::map<std::string, uint64_t> counters; // by their names in the block
+    std::map<std::string, uint64_t> counters; // each by its name in the block
     std::vector<uint64_t> waits;              // callback.wait_us_log2, summed over all leaves
     std::vector<Thread> threads;
     std::vector<Task> tasks;
@@ -97,7 +97,7 @@ struct Domain {
     std::size_t ready() const, inside() const, waited_for() const;
     // Returns the age of the oldest callback; 0: there is none.
     int64_t oldest_age_ns() const;
-    // Returns the time for which the thread has been inside its section; 0: not known.
+    // Returns how long the thread has been inside its section; 0 if that is not known.
     int64_t inside_ns(const Thread &thread) const;
     // The longest section, ended or not, and where it began; empty: none was measured.
     struct Section {
@@ -114,7 +114,7 @@ std::vector<Domain> look(const Memory &memory, const Block &block);
 std::vector<Domain> look_at_own(const Memory &memory, const Block &block, uint64_t domain);
 std::vector<Domain> look_at_adopted(const Memory &memory, const Block &block, uint64_t domain);
 
-// A quantile of a histogram in quarters of octaves; 0 if it is empty.
+// Returns a quantile, in nanoseconds, of a histogram with four buckets per octave; 0 if the histogram is empty.
 double quantile_ns(const std::vector<uint64_t> &histogram, double quantile);
 double bucket_begin_ns(std::size_t bucket);
 // Returns the increase of each bucket from `before` to `now`; `now` itself if `before` is empty or no bucket changed.

@@ -56,7 +56,8 @@ void ProcessMemory::read(std::vector<Piece> &pieces) const
         ssize_t got = process_vm_readv(pid_, here.data(), count, there.data(), count, 0);
         if (got < 0 && errno != EFAULT)
             throw Refused(errno, advice(pid_, errno));
-        // The kernel stops at the first piece that is not mapped.  The next call continues with the piece after it.
+        // The kernel stops at the first piece that is not mapped; the next call continues with the piece after that
+        // one.
         std::size_t i = at;
         for (; i < at + count && got >= static_cast<ssize_t>(pieces[i].bytes); i++) {
             got -= static_cast<ssize_t>(pieces[i].bytes);
@@ -66,7 +67,7 @@ void ProcessMemory::read(std::vector<Piece> &pieces) const
     }
 }
 
-// Returns CLOCK_MONOTONIC in the process's time namespace, which may shift it.
+// Returns CLOCK_MONOTONIC as the process reads it: its time namespace may add an offset.
 int64_t ProcessMemory::now_ns() const
 {
     auto offset_of = [](const std::string &name) {

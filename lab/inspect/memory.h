@@ -13,7 +13,7 @@
 namespace lab::inspect
 {
 
-// Thrown if a process cannot be read; the text gives the reason, and the permission that is needed.
+// An error whose text is the reason why a process cannot be read, and the permission that is missing.
 struct Refused : std::runtime_error {
     Refused(int error, const std::string &what) : std::runtime_error(what), code(error)
     {
@@ -32,7 +32,8 @@ class Memory
 {
   public:
     virtual ~Memory() = default;
-    // Reads all pieces and sets their `done`.  A piece that is not mapped stays unchanged.
+    // Reads all pieces, and sets `done` of each piece that it has read.  A piece whose memory is not mapped stays
+    // unchanged.
     virtual void read(std::vector<Piece> &pieces) const = 0;
     bool read(uint64_t address, void *into, std::size_t bytes) const;
     // CLOCK_MONOTONIC as the program sees it; 0 in a core file.
@@ -40,7 +41,8 @@ class Memory
     {
         return 0;
     }
-    // Returns the string at `address` in printable form: up to a NUL byte, unmapped memory, or `most` bytes.
+    // Returns the string at `address` in printable form.  It ends at a NUL byte, at unmapped memory, or after `most`
+    // bytes.
     std::string text(uint64_t address, std::size_t most) const;
     template <class T> std::optional<T> value(uint64_t address) const
     {
@@ -49,13 +51,13 @@ class Memory
     }
 };
 
-// A mapping of a file, or an anonymous one.
+// A range of a process's addresses: a mapping of a file, or anonymous memory.
 struct Mapping {
     uint64_t begin, end, offset;
     std::string file;
 };
 
-// A process that is not stopped while it is read.
+// The memory of a process, which keeps running while its memory is read.
 class ProcessMemory : public Memory
 {
   public:
@@ -72,10 +74,10 @@ class ProcessMemory : public Memory
 
 // Throws Refused.
 std::vector<Mapping> mappings_of(int pid);
-// Returns advice for a user after reading `pid` failed with this errno.
+// Returns a message about a failed attempt to read process `pid`, with advice.  `error`: the errno of the attempt.
 std::string advice(int pid, int error);
 
-// A core file.  Pieces of mapped files that it does not contain are read from those files.
+// The memory in a core file.  Pieces of mapped files that the core file does not contain are read from those files.
 class CoreMemory : public Memory
 {
   public:
@@ -92,7 +94,7 @@ class CoreMemory : public Memory
     std::unique_ptr<Parts> parts_;
 };
 
-// Requests words of up to eight bytes, and arrays of them, and reads them together.
+// A set of requests to read words of up to eight bytes, and arrays of words; run() reads all of them together.
 class Batch
 {
   public:

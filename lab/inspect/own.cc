@@ -40,7 +40,7 @@ class OwnDomain
             const uint64_t oldest_ns = value(inner, since);
             domain.oldest_ns = oldest_ns != 0 ? static_cast<int64_t>(oldest_ns) : domain.oldest_ns;
         }
-        domain.invoked = value(inner, "inner.invoked"); // read first, so that it is never more than the number queued
+        domain.invoked = value(inner, "inner.invoked"); // read before `queued`, so that it does not exceed `queued`
         domain.queued = value(block_.at(inner, "inner.queue"), "queue.queued");
         domain.sections = sections();
         domain.at_ns = memory_.now_ns();

@@ -9,7 +9,7 @@
 namespace lab::inspect
 {
 
-// The number of bytes of the character at `at`; 0: it is a control character, or not UTF-8.
+// Returns the number of bytes of the character at `at`; 0 if it is a control character or not UTF-8.
 inline std::size_t printable_bytes(std::string_view text, std::size_t at)
 {
     struct Form {
@@ -35,7 +35,8 @@ inline std::size_t printable_bytes(std::string_view text, std::size_t at)
     return 0;
 }
 
-// One line of valid UTF-8.  Control characters and bytes that are not UTF-8 become \x0a and the like.
+// Returns the text as one line of valid UTF-8.  Control characters, and bytes that are not UTF-8, are replaced by their
+// hexadecimal codes, such as \x0a.
 inline std::string printable(std::string_view text)
 {
     constexpr char digits[] = "0123456789abcdef";

@@ -17,8 +17,8 @@ namespace lab::inspect
 namespace
 {
 
-// A process's objects are examined again after this many rounds: it may have loaded the library since, or executed
-// another program.
+// A process's objects are examined again after this many rounds: the process may have loaded the library meanwhile, or
+// executed another program.
 constexpr unsigned rounds_between = 8;
 
 std::string proc(int pid, const std::string &file)
@@ -26,7 +26,8 @@ std::string proc(int pid, const std::string &file)
     return "/proc/" + std::to_string(pid) + "/" + file;
 }
 
-// Returns a process's start time in kernel ticks, which with the pid identifies it uniquely; 0: it does not exist.
+// Returns a process's start time in kernel ticks; the time and the pid together identify the process uniquely.  Returns
+// 0 if the process does not exist.
 uint64_t start_of(int pid)
 {
     const std::string stat = text_of_file(proc(pid, "stat"));
@@ -59,7 +60,7 @@ std::string text_of_file(const std::string &path)
 {
     std::ifstream file(path);
     std::ostringstream text;
-    text << file.rdbuf(); // does not throw if the process has ended and a read fails
+    text << file.rdbuf(); // if the process has ended, the read fails without an exception
     return text.str();
 }
 
@@ -67,7 +68,7 @@ std::string name_of_thread(int pid, int thread)
 {
     std::string name = text_of_file(proc(pid, "task/" + std::to_string(thread) + "/comm"));
     if (!name.empty())
-        name.pop_back(); // the newline does not belong to the name
+        name.pop_back(); // the newline at the end of the file
     return printable(name);
 }
 
@@ -95,7 +96,8 @@ std::map<int, int> outer_ids(int pid)
     return ids;
 }
 
-// Reads the block of a copy.  A block of an unknown version sets `known.problem`; other copies are still shown.
+// Reads the block of a copy.  If the block has an unknown version, sets `known.problem`; the process's other copies are
+// still shown.
 void Processes::read_block(const Memory &memory, const Copy &copy, Known &known)
 {
     try {

@@ -16,14 +16,14 @@ namespace lab::inspect
 struct CopyLook {
     Copy copy;
     std::string library;         // its version
-    std::vector<Domain> domains; // empty: the library is not initialized yet
+    std::vector<Domain> domains; // empty if the process has not initialized the library yet
 };
 
 struct Process {
     int pid = 0;
     std::string name;
     std::vector<CopyLook> copies;
-    std::string problem; // the reason why it could not be read, and the permission that is needed
+    std::string problem; // why the process could not be read, and the missing permission; empty: it was read
 };
 
 // Returns the contents of a file below /proc, newlines included; empty if the file does not exist.
@@ -36,11 +36,11 @@ std::map<int, int> outer_ids(int pid);
 class Processes
 {
   public:
-    // Shows the processes in `named` only, or all if it is empty.
+    // `named`: the processes to show; empty: all processes that run the library.
     explicit Processes(std::vector<int> named) : named_(std::move(named))
     {
     }
-    // Returns the processes that run the library, sorted by pid, and every named process, with its problem if any.
+    // Returns the processes to show, sorted by pid.  A named process that cannot be shown has a problem.
     std::vector<Process> look();
     // Returns the number of processes that were not named and may not be read.
     std::size_t refused() const
@@ -52,7 +52,7 @@ class Processes
     struct Known {
         uint64_t started;
         std::vector<std::pair<Copy, Block>> copies;
-        unsigned looked_at;  // round in which its objects were last examined
+        unsigned looked_at;  // round in which the process's objects were last examined
         std::string problem; // the problem found in that round
         bool is_shown;       // show the process even if it was not named
     };

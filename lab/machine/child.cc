@@ -30,7 +30,7 @@ constexpr char done = 'y', failed = 'n'; // the first byte of an answer, before 
 std::string describe(int status)
 {
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
-        return "a real-time thread ran too long without sleeping and the process was ended";
+        return "a real-time thread ran too long without sleeping, so the kernel ended the process";
     if (WIFSIGNALED(status))
         return fmt::format("the process was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     return fmt::format("the process ended with status {}", WEXITSTATUS(status));
@@ -38,13 +38,15 @@ std::string describe(int status)
 
 std::string late(int64_t allowed_ns)
 {
-    return fmt::format("no end within {:.1f} s; the process was killed", static_cast<double>(allowed_ns) / 1e9);
+    return fmt::format("the process did not finish within {:.1f} s and was killed",
+                       static_cast<double>(allowed_ns) / 1e9);
 }
 
-// Receives a message, or part of a stream; empty at its end.  Returns -1 if the time runs out.
+// Receives a message, or part of a stream.  Returns the number of bytes, 0 at the end of the input or after an error,
+// or -1 if the time runs out.
 ssize_t receive(int descriptor, int64_t end_ns, char *bytes, std::size_t size)
 {
-    for (;;) { // ends when the child ends or the time runs out
+    for (;;) { // ends when input arrives, the child closes its end, or the time runs out
         pollfd readable{descriptor, POLLIN, 0};
         const int64_t left_ms = (end_ns - now_ns()) / 1'000'000;
         const int ready = left_ms < 0 ? 0 : poll(&readable, 1, static_cast<int>(left_ms) + 1);
@@ -58,7 +60,7 @@ ssize_t receive(int descriptor, int64_t end_ns, char *bytes, std::size_t size)
     }
 }
 
-// Forks.  The child uses ends[1].
+// Forks, and closes the end of the pair that each process does not use: the parent keeps ends[0], the child ends[1].
 pid_t fork_child(const int (&ends)[2])
 {
     fflush(nullptr);
@@ -68,7 +70,7 @@ pid_t fork_child(const int (&ends)[2])
     close(ends[pid == 0 ? 0 : 1]);
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        signal(SIGINT, SIG_IGN); // the parent decides when to stop
+        signal(SIGINT, SIG_IGN); // Ctrl-C signals both processes; the parent decides when to stop
     }
     return pid;
 }

@@ -35,8 +35,8 @@ class Child
     Child(const Child &) = delete;
     Child &operator=(const Child &) = delete;
 
-    // Sends a request and waits for the answer.  Ends the child, sets error() and returns false if the child failed,
-    // died, or took longer than `allowed_ns`.
+    // Sends a request and waits for the answer.  If the child fails, dies, or takes longer than `allowed_ns`, ends the
+    // child, sets error() and returns false.
     bool ask(std::string_view request, std::string &answer, int64_t allowed_ns);
     void end();
     const std::string &error() const
@@ -54,7 +54,7 @@ class Child
     int socket_ = -1;
 };
 
-// A Child whose requests and answers are types that are copied as bytes.
+// A Child whose requests and answers are values of trivially copyable types, sent as bytes.
 template <class Request, class Answer> class Server
 {
     static_assert(std::is_trivially_copyable_v<Request> && std::is_trivially_copyable_v<Answer>);
@@ -92,10 +92,12 @@ template <class Request, class Answer> class Server
     Child child_;
 };
 
-// Does one piece of work in a child, which then ends.
+// Runs `work` in a child process, which then ends.  Returns false, and sets `error`, if the child failed or took longer
+// than `allowed_ns`.
 bool run_in_child(const std::function<void()> &work, int64_t allowed_ns, std::string &error);
 
-// Runs a program, whose path is the first word, and stores its standard output.  Ctrl-C does not interrupt the program.
+// Runs the program whose path is the first of `words`, with the other words as arguments, and stores its standard
+// output in `output`.  Ctrl-C does not interrupt the program.
 bool run_program(const std::vector<std::string> &words, int64_t allowed_ns, std::string &output, std::string &error);
 
 } // namespace lab

@@ -29,16 +29,16 @@ struct Machine {
 
 Machine read_machine();
 
-// Returns true on a PREEMPT_RT kernel, judged by the text of /sys/kernel/realtime, which older kernels have, and by the
-// version from uname(2).
+// Returns true for a PREEMPT_RT kernel.  `realtime_file`: the text of /sys/kernel/realtime, which only older kernels
+// have; `version`: the version string of uname(2).
 bool is_preempt_rt(const std::string &realtime_file, const std::string &version);
 
-// Measures the lateness of sleeps to absolute times, in nanoseconds: the floor of all latencies on this machine.  Runs
-// on `cpu` for `seconds`; as SCHED_FIFO if requested and permitted.
+// Measures how late sleeps to absolute times end, in nanoseconds: the floor of all latencies here.  Runs on
+// `cpu` for `seconds`, as SCHED_FIFO if `fifo_priority` is not 0 and the kernel permits it.
 std::vector<uint64_t> timer_floor(int cpu, double seconds, int64_t period_ns, int fifo_priority);
 
-// Measures the time that a timer interrupt takes from a running thread, in nanoseconds: the gaps that a spinning thread
-// on `cpu` sees.  The kernel adds this time to the thread's CPU time.
+// Measures how long timer interrupts keep a running thread from its code, in nanoseconds.  A thread that spins on `cpu`
+// measures the gaps in its own time.  The kernel counts these gaps as CPU time of the thread.
 std::vector<uint64_t> interrupt_cost(int cpu, double seconds, int fifo_priority);
 
 } // namespace lab

@@ -13,18 +13,19 @@ namespace lab
 {
 
 constexpr int loop_priority = 10;         // the event loop
-constexpr int thread_probe_priority = 20; // the control beside it
+constexpr int thread_probe_priority = 20; // ThreadProbe, which runs beside the event loop
 
 std::vector<int> cpus_allowed();
-// Binds a thread, by its kernel id; 0: the caller.  Does nothing if `cpus` is empty or the kernel refuses.
+// Binds a thread to `cpus`.  `thread`: its kernel id; 0: the caller.  Does nothing if `cpus` is empty or the kernel
+// refuses.
 void pin_to_cpus(const std::vector<int> &cpus, pid_t thread = 0);
 
-// Returns true if this process may use SCHED_FIFO.  It tries this in a temporary thread, without lasting effect.
+// Returns true if this process may use SCHED_FIFO.  Tests this in a temporary thread, so the caller's class stays.
 bool realtime_permitted();
 // Returns the reason why this process may not use SCHED_FIFO, with advice, in one sentence.
 std::string realtime_refusal();
 
-// Sets the calling thread's class.  enter_fifo() returns false if the kernel refuses.
+// Set the scheduling class of the calling thread.  enter_fifo() returns false if the kernel refuses.
 bool enter_fifo(int priority);
 void enter_other();
 void enter_idle();

@@ -10,9 +10,9 @@ namespace lab
 // Totals of a thread at one moment.
 struct ThreadCounts {
     int64_t at_ns = 0;       // CLOCK_MONOTONIC
-    int64_t cpu_ns = 0;      // CPU time by the scheduler, without stolen time
-    int64_t occupied_ns = 0; // perf's task-clock: time on a CPU, including stolen time
-    int64_t waited_ns = 0;   // runnable, but not running
+    int64_t cpu_ns = 0;      // CPU time as the scheduler counts it, without time that the host stole
+    int64_t occupied_ns = 0; // perf's task-clock: time on a CPU, with time that the host stole
+    int64_t waited_ns = 0;   // time in which the thread was runnable but did not run
     uint64_t faults = 0, major_faults = 0;
     uint64_t voluntary = 0, involuntary = 0; // switches
 };
@@ -26,7 +26,7 @@ class ThreadCounters
     ThreadCounters(const ThreadCounters &) = delete;
     ThreadCounters &operator=(const ThreadCounters &) = delete;
 
-    // Without the task-clock, occupied_ns equals cpu_ns, and waited_ns is 0.
+    // If has_task_clock() is false, occupied_ns equals cpu_ns; if has_waiting() is false, waited_ns is 0.
     bool has_task_clock() const
     {
         return task_clock_ >= 0;

@@ -19,7 +19,7 @@ std::vector<pid_t> threads_but(const std::vector<pid_t> &left_out);
 // another CPU, unlike the process's clock, which can lag by a tick for each such thread.
 int64_t thread_cpu_ns_of(pid_t thread);
 
-// Returns the time for which the machine's CPUs have been busy or stolen since it began, by the kernel's ticks; 0 if
+// Returns the total time since boot in which the machine's CPUs were busy or stolen, as the kernel's ticks count; 0 if
 // that is not known.
 int64_t machine_busy_ns();
 

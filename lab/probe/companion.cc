@@ -12,7 +12,7 @@
 namespace lab
 {
 
-// With more pending bursts than this, the reader waits for callbacks and starts no new burst.
+// While callbacks of more bursts than this are pending, the reader starts no new burst.
 constexpr uint64_t backlog_bursts_max = 20;
 
 ThreadProbe::ThreadProbe(int cpu, bool fifo, int64_t begin_ns, int64_t end_ns, int64_t period_ns,
@@ -22,7 +22,7 @@ ThreadProbe::ThreadProbe(int cpu, bool fifo, int64_t begin_ns, int64_t end_ns, i
         pin_to_cpus({cpu});
         if (fifo)
             (void)enter_fifo(thread_probe_priority);
-        // Shifted from the loop's phase by an odd fraction of the period.
+        // The due times are shifted against the loop's due times by an odd fraction of the period.
         for (int64_t due = begin_ns + period_ns * 3 / 7; due < end_ns; due += period_ns) {
             timespec when = to_timespec(due);
             clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
@@ -111,7 +111,7 @@ KeepAwake::KeepAwake(int cpu)
 KeepAwake::~KeepAwake()
 {
     stop_ = true;
-    // Raise the thread above idle priority, at which it would see stop_ much later on a busy machine.
+    // Raise the thread above idle priority: on a busy machine a thread at idle priority would see stop_ much later.
     raise_above_idle(thread_.native_handle());
     thread_.join();
 }

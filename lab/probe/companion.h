@@ -16,7 +16,8 @@
 namespace lab
 {
 
-// A SCHED_FIFO thread with a higher priority than the loop, on the loop's CPU, that sleeps until absolute times.
+// A SCHED_FIFO thread on the loop's CPU, with a higher priority than the loop.  It sleeps until absolute times and
+// records how late it wakes.
 class ThreadProbe
 {
   public:
@@ -27,9 +28,9 @@ class ThreadProbe
     std::thread thread_;
 };
 
-// A thread that reads the whole structure inside one section, repeatedly for at least `section_ns`, which makes grace
-// periods long.  With a burst, it stays in a section until that many more objects are retired, then unlocks and waits
-// for their callbacks, usually at most 10 ms.
+// A thread whose long sections make grace periods long: in each section it reads the whole structure, again and again
+// for at least `section_ns`.  If `burst` is not 0, each section lasts until `burst` more objects are retired; then the
+// thread unlocks and waits for their callbacks, usually at most 10 ms.
 class LongReader
 {
   public:

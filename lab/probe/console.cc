@@ -58,7 +58,7 @@ void Console::run(const std::vector<int> &cpus)
         const int64_t now = now_ns();
         awaited.store(0);
         responses_.push(static_cast<uint64_t>(now - due));
-        // The user presses the next key one period after the answer.
+        // The next key press follows one period after the answer.
         due = std::max(due, now) + key_period_ns;
     }
 }

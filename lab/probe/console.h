@@ -15,12 +15,12 @@ namespace lab
 
 struct ConsoleResult {
     std::vector<uint64_t> responses_ns;
-    uint64_t longest_ns; // includes the wait that the end of the round cut off
+    uint64_t longest_ns; // longest wait for an answer, including a wait that the end of the round cut off
     bool cut;            // the end of the round cut off the longest wait
 };
 
-// A process at ordinary priority on the given CPUs; it runs from construction to stop().  The caller must have one
-// thread.
+// A process at ordinary priority on the given CPUs that answers key presses of an imagined user.  It runs from
+// construction to stop().  The constructor forks, so the caller's process must have only one thread.
 class Console
 {
   public:

@@ -20,14 +20,14 @@ namespace lab
 namespace fifo_flood
 {
 
-constexpr int priority = 5;             // above the library's real-time threads, which have 1 and 2
-constexpr int64_t callback_ns = 10'000; // time from one callback to the next
-constexpr int64_t due_ns = 1'000'000;   // time from one due time to the next: the thread queues what is due, and sleeps
-constexpr int64_t settled_ns = 300'000'000; // the back-end's threads have been created by then
+constexpr int priority = 5;             // above the library's real-time threads, whose priorities are 1 and 2
+constexpr int64_t callback_ns = 10'000; // time per callback: the thread queues one callback for each such interval
+constexpr int64_t due_ns = 1'000'000;   // period: the thread wakes, queues the callbacks of the past period, and sleeps
+constexpr int64_t settled_ns = 300'000'000; // by this time after the start, the back-end has created its threads
 constexpr std::size_t busy_threads = 4;
 
-// Makes the calling thread SCHED_FIFO.  Threads that it creates inherit the class, as in most programs.  Returns false
-// if the kernel refuses.
+// Makes the calling thread SCHED_FIFO, in a way that threads which it creates inherit the class.  Returns false if the
+// kernel refuses.
 inline bool enter_class_to_inherit()
 {
     sched_param parameter{};
@@ -35,14 +35,15 @@ inline bool enter_class_to_inherit()
     return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter) == 0;
 }
 
-// Calls `queue` for each callback, and after each due time `note` with this time and the number queued so far.  A due
-// time that has passed is served without a sleep, so that none is skipped.
+// Calls `queue` for each callback.  After each due time, calls `note` with the due time and the number of callbacks
+// queued so far.  A due time that has already passed is served without a sleep, so that no due time is skipped.
 template <class Queue, class Note> void run(int64_t start_ns, int64_t length_ns, Queue queue, Note note)
 {
     int64_t queued = 0;
     for (int64_t due = start_ns + due_ns; due <= start_ns + length_ns; due += due_ns) {
         const timespec until = to_timespec(due);
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) != 0) // repeated after a signal
+        // repeated if a signal interrupts the sleep
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) != 0)
             ;
         for (; queued < (due - start_ns) / callback_ns; queued++)
             queue();
@@ -76,7 +77,7 @@ class BusyThreads
             if (thread.joinable())
                 thread.join();
     }
-    // The loops of all threads so far.
+    // Returns the number of loops that all threads have counted so far.
     uint64_t loops() const
     {
         uint64_t sum = 0;
@@ -85,7 +86,7 @@ class BusyThreads
         return sum;
     }
 
-    // The CPU time of all threads so far.
+    // Returns the CPU time that all threads have used so far.
     int64_t cpu_ns()
     {
         int64_t sum = 0;

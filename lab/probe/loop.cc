@@ -83,7 +83,7 @@ void DeadlineLoop::find_helpers()
 
 void DeadlineLoop::add_round(const Mark &begin)
 {
-    find_helpers(); // includes threads created since the round began
+    find_helpers(); // finds threads that were created since the round began, too
     const Mark end = mark();
     auto since = [](int64_t now, int64_t before) { return static_cast<uint64_t>(now - before); };
     RoundSample round{end.operations - begin.operations,
@@ -183,7 +183,8 @@ void DeadlineLoop::serve_probe(int64_t period_ns)
         if (next_due_ns_ < measure_from_ns_)
             continue;
         record_due(now, next_due_ns_);
-        last_late_.late_callbacks = 0; // callbacks count for the first due time that they delayed
+        // Callbacks are counted only in the sample of the first due time that they delayed.
+        last_late_.late_callbacks = 0;
     }
     last_late_ = {};
     if (now >= backlog_due_ns_)
@@ -231,7 +232,7 @@ void DeadlineLoop::serve_work(const LoopParameters &parameters, bool arrived)
 
 void DeadlineLoop::run_callbacks()
 {
-    // Read the CPU clock, which costs a system call, only for back-ends that may run callbacks here.
+    // The meter reads the CPU clock, which costs a system call, only for back-ends that may run callbacks in turn().
     callback_meter.begin_call(next_due_ns_, peer_.runs_callbacks_in_turn, timers_);
     peer_.turn(next_due_ns_);
     BatchRecord batch = callback_meter.end_call(next_due_ns_);
@@ -245,7 +246,7 @@ void DeadlineLoop::run_callbacks()
         last_late_ = batch;
     if (peer_.grace_period_number == nullptr)
         return;
-    // One grace period makes ready all callbacks that were queued while this number stayed the same.
+    // All callbacks queued while this number stays the same become ready by one grace period.
     uint64_t number = peer_.grace_period_number();
     if (number != grace_period_) {
         grace_period_ = number;

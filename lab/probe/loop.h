@@ -34,7 +34,7 @@ struct LoopParameters {
 class DeadlineLoop
 {
   public:
-    // `late_from_ns`: samples later than this are recorded with the cause of the delay; 0: none is recorded.
+    // `late_from_ns`: samples at least this late are recorded with the causes of the delay; 0: no sample is.
     DeadlineLoop(const Peer &peer, Workload &workload, VariantRecord &record, int64_t late_from_ns = 0);
     ~DeadlineLoop();
     DeadlineLoop(const DeadlineLoop &) = delete;
@@ -66,7 +66,7 @@ class DeadlineLoop
     const Peer &peer_;
     Workload &workload_;
     VariantRecord &record_;
-    const std::unique_ptr<LateWitness> witness_; // empty if no cause is recorded
+    const std::unique_ptr<LateWitness> witness_; // empty if causes of delays are not recorded
     int epoll_, probe_timer_, work_timer_;
 
     // One round's state.

@@ -10,7 +10,7 @@
 namespace lab
 {
 
-// Converts a duration to the type of the records.
+// Converts a duration to the 32-bit type of the records; limits it to the range of that type.
 inline uint32_t to_u32(int64_t value)
 {
     return static_cast<uint32_t>(std::clamp<int64_t>(value, 0, UINT32_MAX));
@@ -22,33 +22,32 @@ struct ProbeSample {
     uint32_t overrun_ns;
     uint32_t overrun_cpu_ns;
     uint32_t overrun_callbacks;
-    uint32_t share_ns; // the part of the overrun that the callbacks themselves took: measure/late_share.h
+    uint32_t share_ns; // the part of the overrun in which the callbacks themselves ran: measure/late_share.h
 };
 
-// A late sample of the loop's probe, and the counts during its delay: probe/witness.h.
+// A late sample of the loop's probe, with times and counts of events during the delay, which probe/witness.h records.
 struct LateSample {
     uint32_t late_ns;
-    uint32_t own_ns;            // the part that the callbacks themselves took, as in ProbeSample
+    uint32_t own_ns; // the part of the lateness in which the callbacks themselves ran, as ProbeSample::share_ns
     uint32_t work_ns, calls_ns; // the parts of the lateness in the loop's own work, and in the call that may run
                                 // callbacks
-    uint32_t stolen_ns;         // stolen by the host
-    uint32_t waited_ns;         // runnable, but not running
-    uint32_t blocked_ns;        // not on the CPU, inside an iteration
+    uint32_t stolen_ns;         // time that the host stole from the thread
+    uint32_t waited_ns;         // time in which the loop was runnable but did not run
+    uint32_t blocked_ns;        // time inside an iteration in which the loop was blocked
     uint32_t faults, major_faults;
-    uint32_t involuntary;         // switches
+    uint32_t involuntary;         // involuntary context switches
     uint32_t interrupts;          // interrupts of the loop's timers
     uint32_t callbacks_elsewhere; // callbacks that other threads began on the loop's CPU
     bool asleep;                  // the loop slept when the probe was due
 };
 
-// An event with a begin and an end, in nanoseconds since the begin of the part of the trace that is kept:
-// probe/trace.h.
+// An event of the trace (probe/trace.h).  Its begin and end are in nanoseconds since the begin of the recorded window.
 struct TraceEvent {
     enum Kind : uint32_t {
         deadline,     // from the due time to the time when it was served
         batch,        // a call of the loop that ran callbacks
         helper_batch, // consecutive callbacks of other threads
-        grace_period, // the loop saw the number of a new grace period; has no duration
+        grace_period, // the time at which the loop saw the number of a new grace period; no duration
         section,      // a section of the long reader
     };
     Kind kind;
@@ -57,26 +56,26 @@ struct TraceEvent {
 };
 
 struct BacklogSample {
-    uint32_t at_ms; // the measured time of this variant at that moment
+    uint32_t at_ms; // milliseconds of measurement of this variant before the sample
     uint32_t backlog;
 };
 
-// One round: the largest backlog, and the p99 of the time from call_rcu() to a callback's begin.
+// The largest backlog of one round, and the 99th percentile of the time from call_rcu() to a callback's begin.
 struct InvocationSample {
     uint32_t backlog_max;
-    uint32_t p99_us; // the upper bound of its power-of-two bucket
+    uint32_t p99_us; // rounded up to the upper bound of the percentile's power-of-two bucket
 };
 
-// One round's measured time.  Spreads are computed over rounds.
+// The totals of one round's measurement.  The spread of a figure is computed over the rounds.
 struct RoundSample {
     uint64_t operations, callbacks;
     uint64_t wall_ns, loop_cpu_ns;
     uint64_t helper_cpu_ns; // CPU time of the back-end's own threads
-    uint64_t samples_end;   // loop samples recorded up to the round's end
+    uint64_t samples_end;   // number of loop samples in all rounds so far, this round included
     uint64_t backlog_max, backlog_end;
 };
 
-// Totals over the measured time; the child updates them between rounds.
+// Totals over all measured rounds; the child process updates them between rounds.
 struct Totals {
     uint64_t rounds;
     uint64_t wall_ns;
@@ -89,8 +88,8 @@ struct Totals {
     uint64_t backlog_max;
     uint64_t backlog_end;
     uint64_t work_events_lost; // arrivals dropped because the loop was too slow
-    uint64_t dropped;          // operations that the workload dropped because the back-end was at its limit
-    uint64_t backlog_limit;    // the backlog at which the back-end refuses; 0: no limit
+    uint64_t dropped;          // operations that the workload dropped because the back-end refused more callbacks
+    uint64_t backlog_limit;    // the backlog at which the back-end refuses callbacks; 0: no limit
     uint64_t bursts;
     int64_t traced_late_ns; // lateness of the sample in the middle of the trace
     double callback_ns;
@@ -98,7 +97,7 @@ struct Totals {
     // Increases of the library's own counters over the measured time.
     uint64_t grace_periods, deadline_stops, budget_stops, over_qmax, limit_raised, direct, direct_refused;
     bool fifo; // the loop ran as SCHED_FIFO
-    // The recorder of late samples: its readings, and the time that they took.
+    // The number of readings by the recorder of late samples, and the time that they took.
     uint64_t witness_readings, witness_ns;
     uint64_t fault_ns; // time of a page fault without I/O
     bool stolen_is_known, waiting_is_known;

@@ -12,7 +12,8 @@
 namespace lab
 {
 
-// Anonymous memory that stays shared after fork().  It has one writer; readers see complete elements up to count().
+// An array in anonymous memory that parent and child share after fork().  It has one writer; readers see only complete
+// elements, those below count().
 template <class T> class SharedArray
 {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -37,19 +38,19 @@ template <class T> class SharedArray
     SharedArray(const SharedArray &) = delete;
     SharedArray &operator=(const SharedArray &) = delete;
 
-    // Maps every page now, so that no page fault occurs in a measurement.
+    // Touches every page, so that no page fault occurs during a measurement.
     void touch()
     {
         auto *byte = reinterpret_cast<volatile char *>(header_);
         for (std::size_t i = 0; i < bytes(); i += 4096)
             byte[i] = byte[i];
     }
-    // Called while no other process reads.
+    // Removes all elements.  No other process may read the array meanwhile.
     void clear()
     {
         header_->count.store(0, std::memory_order_release);
     }
-    // Elements that do not fit are counted and dropped.
+    // Appends an element; if the array is full, drops it and counts the loss.
     void push(const T &value)
     {
         std::size_t at = header_->count.load(std::memory_order_relaxed);

@@ -65,8 +65,8 @@ void Trace::section(int64_t begin_ns, int64_t end_ns)
         sections_.push_back({TraceEvent::section, 0, begin_ns, end_ns});
 }
 
-// Returns the batches of other threads, from their callbacks' stamps.  Readings of both clocks at both ends of the
-// round convert cycles to nanoseconds.
+// Returns the batches that other threads ran, computed from the time stamps of their callbacks.  The stamps are in
+// cycles; readings of both clocks at the begin and the end of the round convert them to nanoseconds.
 std::vector<TraceEvent> Trace::helper_batches(const Clocks &end) const
 {
     std::vector<uint64_t> stamps;

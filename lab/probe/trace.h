@@ -19,15 +19,16 @@ class Trace
 {
   public:
     Trace();
-    // The loop's thread calls begin_round() before a round's companions begin, and keep() after they have ended.
+    // The loop's thread calls begin_round() before it starts the companions of a round, and keep() after they have
+    // ended.
     void begin_round();
     void keep(VariantRecord &record);
 
-    // Called by the loop.
+    // Record an event; called only by the loop's thread.
     void deadline(int64_t due_ns, int64_t served_ns);
     void batch(const BatchRecord &batch);
     void grace_period(int64_t seen_ns);
-    // Called by the long reader only.
+    // Records a section; called only by the long reader.
     void section(int64_t begin_ns, int64_t end_ns);
 
     static constexpr int64_t half_window_ns = 50'000'000;

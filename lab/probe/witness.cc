@@ -55,7 +55,7 @@ LateSample make_late_sample(const ThreadCounts &before, const ThreadCounts &afte
     late.faults = since(after.faults, before.faults);
     late.major_faults = since(after.major_faults, before.major_faults);
     late.involuntary = since(after.involuntary, before.involuntary);
-    // The interrupt that wakes a sleeping loop counts as part of the wake-up.
+    // The interrupt that wakes a sleeping loop is part of the wake-up, and is not counted here.
     late.interrupts = to_u32(expiries(due_ns, timers.probe_period_ns, due_ns, served_ns) - (late.asleep ? 1 : 0) +
                              expiries(timers.work_first_ns, timers.work_period_ns, due_ns, served_ns));
     return late;
@@ -86,7 +86,7 @@ void LateWitness::round_begins()
     may_sleep_ = false;
 }
 
-// Records a sample if it is late, and the wake-up time of each sample that found the loop asleep, late or not.
+// Records the wake-up time of each sample that found the loop asleep, and all details of a sample that is late.
 void LateWitness::sample(const ProbeSample &sample, int64_t due_ns, int64_t served_ns, const LoopTimers &timers)
 {
     if (!before_)
@@ -128,11 +128,11 @@ void LateWitness::turn_ends(int64_t next_due_ns, bool sleeps)
 {
     may_sleep_ = sleeps;
     phases_.turn_end_ns = now_ns();
-    if (phases_.turn_end_ns >= next_due_ns) // the probe is late already
+    if (phases_.turn_end_ns >= next_due_ns) // the next due time has already passed: keep the older readings
         return;
     before_ = read();
     elsewhere_before_ = callback_meter.invoked_on_watched_cpu();
-    phases_.turn_end_ns = now_ns(); // the reading is part of the iteration
+    phases_.turn_end_ns = now_ns(); // so that the iteration includes the time of the reading
 }
 
 } // namespace lab

@@ -16,7 +16,7 @@
 namespace lab
 {
 
-// The loop's last iteration, and the wait after it.  Times are CLOCK_MONOTONIC; 0 if there was none.
+// The phases of the loop's last iteration.  Times are CLOCK_MONOTONIC; 0 if the iteration did not reach the phase.
 struct LoopPhases {
     int64_t turn_begin_ns = 0;
     int64_t work_begin_ns = 0, work_end_ns = 0;
@@ -25,20 +25,20 @@ struct LoopPhases {
     bool slept_before = false; // the loop may have slept in the wait before that iteration
 };
 
-// Makes one late sample from two readings.  `sample`: the loop's record, with its due time and the time when it was
-// served.
+// Returns the record of a late sample.  `before`, `after`: the thread's counters before and after the delay; `sample`:
+// the loop's record of the sample, whose due time is `due_ns` and which was served at `served_ns`.
 LateSample make_late_sample(const ThreadCounts &before, const ThreadCounts &after, const LoopPhases &phases,
                             const LoopTimers &timers, const ProbeSample &sample, int64_t due_ns, int64_t served_ns);
 
 class LateWitness
 {
   public:
-    // Must be created by the loop's thread.  Samples later than `late_from_ns` are recorded.
+    // Must be created by the loop's thread.  Records samples that are at least `late_from_ns` late.
     LateWitness(int64_t late_from_ns, VariantRecord &record);
 
     // Called before each round, so that events between rounds are not attributed to samples.
     void round_begins();
-    // Called in this order in every iteration.
+    // The loop calls these four functions in this order in every iteration.
     void sample(const ProbeSample &sample, int64_t due_ns, int64_t served_ns, const LoopTimers &timers);
     void turn_begins(int64_t now);
     void worked(int64_t begin_ns, int64_t end_ns);

@@ -75,7 +75,7 @@ int run(const TopOptions &options)
     if (options.once)
         fmt::print("{}", top::once_text(views));
     if (options.once && processes.refused() != 0)
-        fmt::print("{} more may not be read; name one of them to see which permission is missing.\n",
+        fmt::print("{} more processes may not be read; name one of them to see which permission is missing.\n",
                    processes.refused());
     if (!options.json.empty())
         code = write_json(options, views);
@@ -90,15 +90,16 @@ Registration add_top(CLI::App &application)
     CLI::App *command = add_command(application, "top", "watch the processes that run the library, from outside");
     command->add_option("pid", options->pids, "processes to inspect; default: all that run the library")
         ->check(CLI::PositiveNumber);
-    command->add_flag("--once", options->once, "print a table of one interval, and exit");
-    command->add_option("--json", options->json, "write one interval as JSON to FILE, - is standard output");
+    command->add_flag("--once", options->once, "print one table, whose rates cover one interval, and exit");
+    command->add_option("--json", options->json,
+                        "write the figures of one interval as JSON to FILE; - is standard output");
     command->add_flag("--prometheus", options->prometheus, "print metrics in Prometheus' text format")
         ->excludes("--once")
         ->excludes("--json");
     command->add_option("--interval", options->interval, "seconds between two readings")
         ->check(CLI::Range(0.1, 3600.0))
         ->capture_default_str();
-    command->add_option("--sort", options->sort, "column by which the screen is sorted at first")
+    command->add_option("--sort", options->sort, "column by which the full-screen view is sorted when it starts")
         ->capture_default_str();
     return {command, [options] { return run(*options); }};
 }

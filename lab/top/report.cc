@@ -70,7 +70,7 @@ struct DomainRow : Fields {
     Whole rt_refused{*this, "rt_refused"}, threads_refused{*this, "threads_refused"};
 };
 
-// Fields that are words of the block, unchanged.
+// The fields of a row that are words of the block, copied unchanged.
 constexpr std::pair<Whole DomainRow::*, const char *> words[] = {
     {&DomainRow::fence_refused, "drive.fence_refused"},
     {&DomainRow::callbacks_by_owner, "callbacks.by_owner"},
@@ -194,7 +194,7 @@ DomainRow row_of(const View &view)
         row.*field = now.counter(name);
     fill_grace_periods(row, view);
     fill_callbacks(row, view);
-    if (const auto longest = now.longest_section()) { // null: none of its code was built with RTRCU_DEBUG
+    if (const auto longest = now.longest_section()) { // null if no code of the program was built with RTRCU_DEBUG
         row.section_ns_max = static_cast<uint64_t>(longest->ns);
         row.section_longest = longest->began_at;
     }
@@ -269,7 +269,7 @@ class Metrics
     {
         text_ += fmt::format("rtrcu_{}{} {}\n", name, labels(view, more), value);
     }
-    // The value of a field of a domain's row, times `scale`; nothing if it is unknown.
+    // Adds a field of each domain's row, times `scale`; omits domains whose field is unknown.
     template <class Value>
     void field(const char *name, const char *type, const char *help, Value DomainRow::*field, double scale)
     {
@@ -295,7 +295,7 @@ class Metrics
                 if (view.problem.empty())
                     add(name, view, value(view, kind), kind_label(kind));
     }
-    // Buckets of one octave each, labelled with their upper ends; the last bucket has no end.
+    // Adds the histogram of grace-period durations.  Each bucket covers one octave; its label is its upper limit.
     void lengths()
     {
         const char *name = "grace_period_seconds";
@@ -308,7 +308,8 @@ class Metrics
     void waits()
     {
         const char *name = "callback_wait_seconds";
-        head(name, "histogram", "Time from the oldest call_rcu() of a batch to its first callback.");
+        head(name, "histogram",
+             "Time from the oldest call_rcu() of a batch to the begin of the batch's first callback.");
         for (const View &view : views_) {
             if (!view.problem.empty())
                 continue;
@@ -364,18 +365,19 @@ void grace_periods(Metrics &metrics)
                     [](const View &view, Kind kind) { return double(view.gp_age_ns(kind)) / 1e9; });
     metrics.by_kind("grace_period_max_seconds", "gauge", "Longest grace period so far.",
                     [](const View &view, Kind kind) { return double(view.now.gp[kind].longest_ns) / 1e9; });
-    metrics.by_kind("grace_period_last_seconds", "gauge", "The last one.",
+    metrics.by_kind("grace_period_last_seconds", "gauge", "Duration of the last grace period.",
                     [](const View &view, Kind kind) { return double(view.now.gp[kind].last_ns) / 1e9; });
     metrics.lengths();
     metrics.counter("gp_busy_total", "Grace periods that had to wait for a reader.", &DomainRow::gp_busy);
     metrics.counter("gp_slept_total", "Grace periods in which the advancing thread slept.", &DomainRow::gp_slept);
-    metrics.counter("gp_at_once_total", "Grace periods that found no reader.", &DomainRow::gp_at_once);
+    metrics.counter("gp_at_once_total", "Grace periods that found no reader and completed immediately.",
+                    &DomainRow::gp_at_once);
     metrics.counter("gp_unfenced_total", "Grace periods, advanced in steps, that needed no heavy fence.",
                     &DomainRow::gp_unfenced);
     metrics.counter("gp_by_caller_total", "Grace periods advanced by a caller.", &DomainRow::gp_by_caller);
     metrics.counter("exp_by_caller_total", "Expedited grace periods that a caller advanced to the end.",
                     &DomainRow::exp_by_caller);
-    metrics.gauge("full_fences", "1: readers use full fences.", &DomainRow::full_fences);
+    metrics.gauge("full_fences", "1 if readers use full fences, else 0.", &DomainRow::full_fences);
     metrics.counter("fence_refused_total", "Heavy fences that the kernel refused.", &DomainRow::fence_refused);
     metrics.counter("stall_reports_total", "Stall reports.", &DomainRow::stall_reports);
 }
@@ -401,9 +403,12 @@ void callbacks(Metrics &metrics)
                     &DomainRow::frees_leaked);
     metrics.counter("krcud_given_total", "Queues passed to a daemon.", &DomainRow::krcud_given);
     metrics.counter("over_qmax_total", "Enqueues that succeeded and left a backlog above qmax.", &DomainRow::over_qmax);
-    metrics.counter("blocked_at_qmax_total", "Enqueues that waited.", &DomainRow::blocked_at_qmax);
-    metrics.counter("limit_raised_total", "Times that a backlog removed the limit of count.", &DomainRow::limit_raised);
-    metrics.counter("limit_stops_total", "Batches ended by a limit of count.", &DomainRow::limit_stops);
+    metrics.counter("blocked_at_qmax_total", "Enqueues that waited at qmax.", &DomainRow::blocked_at_qmax);
+    metrics.counter("limit_raised_total",
+                    "Times that a backlog above qhimark lifted the limit on the number of callbacks in a batch.",
+                    &DomainRow::limit_raised);
+    metrics.counter("limit_stops_total", "Batches ended by a limit on the number of callbacks.",
+                    &DomainRow::limit_stops);
     metrics.counter("deadline_stops_total", "Batches ended by a near deadline.", &DomainRow::deadline_stops);
     metrics.counter("budget_stops_total", "Batches ended by their time limit.", &DomainRow::budget_stops);
 }
@@ -416,19 +421,21 @@ void threads(Metrics &metrics)
     metrics.gauge("threads_inside", "Threads inside a section.", &DomainRow::inside);
     metrics.gauge("threads_waited_for", "Threads that a grace period waits for.", &DomainRow::holdouts);
     metrics.counter("threads_slept_total", "Times that scans began to skip an idle thread.", &DomainRow::threads_slept);
-    metrics.counter("threads_woken_total", "Times one woke.", &DomainRow::threads_woken);
+    metrics.counter("threads_woken_total", "Times that scans began to scan an idle thread again.",
+                    &DomainRow::threads_woken);
     metrics.counter("slow_locks_total", "Calls of readers that took the slow path.", &DomainRow::slow_locks);
     metrics.gauge("tasks_parked", "Tasks parked inside a section.", &DomainRow::parked);
     metrics.gauge("section_max_seconds", "Longest section, if sections are measured.", &DomainRow::section_ns_max,
                   seconds);
     metrics.counter("boosts_total", "Times a reader was boosted.", &DomainRow::boosts);
-    metrics.counter("boost_seconds_total", "Total time of boosts.", &DomainRow::boost_ns, seconds);
+    metrics.counter("boost_seconds_total", "Total duration of boosts, in seconds.", &DomainRow::boost_ns, seconds);
     metrics.gauge("boost_max_seconds", "Longest boost.", &DomainRow::boost_ns_max, seconds);
     metrics.counter("boost_refused_total", "Boosts that were refused.", &DomainRow::boost_refused);
     metrics.counter("boost_given_up_total", "Readers that reached their boost limit.", &DomainRow::boost_given_up);
     metrics.counter("driver_wakeups_total", "Wake-ups sent to the driver.", &DomainRow::driver_wakeups);
     metrics.counter("driver_passes_total", "Passes of the driver.", &DomainRow::driver_passes);
-    metrics.counter("rt_refused_total", "Times that a thread of the library was refused its scheduling.",
+    metrics.counter("rt_refused_total",
+                    "Times that the kernel refused a thread of the library its scheduling class or priority.",
                     &DomainRow::rt_refused);
 }
 

@@ -21,7 +21,7 @@ namespace
 
 constexpr int key_escape = 27;
 
-// Sets the terminal's state, and restores it however the program ends.
+// Full-screen mode of the terminal; the destructor restores the terminal's former state.
 class Terminal
 {
   public:
@@ -151,7 +151,7 @@ class Screen
         std::string head =
             fmt::format("rtrcu top  {}  {} {}", clock, views_.size(), views_.size() == 1 ? "domain" : "domains");
         if (processes_.refused() != 0)
-            head += fmt::format("  {} more may not be read", processes_.refused());
+            head += fmt::format("  {} more processes may not be read", processes_.refused());
         if (!in_depth_)
             head += fmt::format("  by {}{}", list_columns()[sort_].heading, reverse_ ? ", largest first" : "");
         put(0, head, A_BOLD);
@@ -189,7 +189,7 @@ class Screen
         order();
     }
 
-    // The list can be sorted only by columns that are shown.
+    // The s and S keys choose only among the columns that are shown.
     void sort_next(bool forward)
     {
         const auto columns = columns_that_fit(static_cast<std::size_t>(COLS));
@@ -212,7 +212,7 @@ class Screen
         scroll_ = 0;
     }
 
-    // Returns false if the user wants to quit.
+    // Handles a key.  Returns false if the user quits.
     bool handle(int key)
     {
         switch (key) {

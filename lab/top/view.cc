@@ -114,7 +114,7 @@ std::string count_text(uint64_t count)
     return count == 0 ? "-" : whole(static_cast<double>(count));
 }
 
-// ---- the list ----
+// ---- the list of domains ----
 
 static std::string section_text(const View &view)
 {
@@ -132,11 +132,13 @@ const std::vector<ListColumn> &list_columns()
          nullptr},
         {"GP/S", "grace periods per second", 8, false, [](const View &v) { return rate_text(v.gp_per_s(normal)); },
          [](const View &v) { return v.gp_per_s(normal).value_or(0); }},
-        {"P99", "of their length", 8, false, [](const View &v) { return duration(v.gp_quantile_ns(normal, 0.99)); },
+        {"P99", "99th percentile of durations", 8, false,
+         [](const View &v) { return duration(v.gp_quantile_ns(normal, 0.99)); },
          [](const View &v) { return v.gp_quantile_ns(normal, 0.99); }},
-        {"QUEUED", "callbacks and frees", 8, false, [](const View &v) { return count_text(v.now.pending()); },
+        {"QUEUED", "callbacks and frees that have not returned", 8, false,
+         [](const View &v) { return count_text(v.now.pending()); },
          [](const View &v) { return double(v.now.pending()); }},
-        {"OLDEST", "the oldest callback", 8, false,
+        {"OLDEST", "age of the oldest callback", 8, false,
          [](const View &v) { return duration(static_cast<double>(v.now.oldest_age_ns())); },
          [](const View &v) { return double(v.now.oldest_age_ns()); }},
         {"IN", "threads inside a section", 4, false, [](const View &v) { return count_text(v.now.inside()); },
@@ -144,12 +146,13 @@ const std::vector<ListColumn> &list_columns()
         {"NOW", "age of the grace period under way", 8, false,
          [](const View &v) { return duration(static_cast<double>(v.gp_age_ns(normal))); },
          [](const View &v) { return double(v.gp_age_ns(normal)); }},
-        {"P50", "of grace periods", 8, false, [](const View &v) { return duration(v.gp_quantile_ns(normal, 0.5)); },
+        {"P50", "median duration", 8, false, [](const View &v) { return duration(v.gp_quantile_ns(normal, 0.5)); },
          [](const View &v) { return v.gp_quantile_ns(normal, 0.5); }},
         {"MAX", "the longest grace period", 8, false,
          [](const View &v) { return duration(static_cast<double>(v.now.gp[normal].longest_ns)); },
          [](const View &v) { return double(v.now.gp[normal].longest_ns); }},
-        {"EXP/S", "expedited ones", 7, false, [](const View &v) { return rate_text(v.gp_per_s(expedited)); },
+        {"EXP/S", "expedited grace periods per second", 7, false,
+         [](const View &v) { return rate_text(v.gp_per_s(expedited)); },
          [](const View &v) { return v.gp_per_s(expedited).value_or(0); }},
         {"CB/S", "callbacks per second", 9, false, [](const View &v) { return rate_text(v.callbacks_per_s()); },
          [](const View &v) { return v.callbacks_per_s().value_or(0); }},
@@ -158,21 +161,24 @@ const std::vector<ListColumn> &list_columns()
         {"PARKED", "tasks parked inside a section", 6, false,
          [](const View &v) { return count_text(v.now.tasks.size()); },
          [](const View &v) { return double(v.now.tasks.size()); }},
-        {"THREADS", "registered", 7, false,
+        {"THREADS", "registered threads", 7, false,
          [](const View &v) { return count_text(v.now.counter("registry.registered")); },
          [](const View &v) { return double(v.now.counter("registry.registered")); }},
-        {"BOOSTS", "", 8, false, [](const View &v) { return count_text(v.now.counter("drive.boosts")); },
+        {"BOOSTS", "boosts so far", 8, false, [](const View &v) { return count_text(v.now.counter("drive.boosts")); },
          [](const View &v) { return double(v.now.counter("drive.boosts")); }},
-        {"STALLS", "reports", 6, false, [](const View &v) { return count_text(v.now.counter("watch.stall_reports")); },
+        {"STALLS", "stall reports", 6, false,
+         [](const View &v) { return count_text(v.now.counter("watch.stall_reports")); },
          [](const View &v) { return double(v.now.counter("watch.stall_reports")); }},
-        {"LIMITS", "hit", 9, false, [](const View &v) { return count_text(v.limits()); },
+        {"LIMITS", "times that a limit was reached", 9, false, [](const View &v) { return count_text(v.limits()); },
          [](const View &v) { return double(v.limits()); }},
-        {"SECTION", "the longest, where it is measured", 8, false, [](const View &v) { return section_text(v); },
+        {"SECTION", "the longest section, if sections are measured", 8, false,
+         [](const View &v) { return section_text(v); },
          [](const View &v) {
              return double(v.now.longest_section().value_or(Domain::Section{0, 0}).ns);
          }},
         {"LIBRARY", "version", 8, true, [](const View &v) { return v.library; }, nullptr},
-        {"OBJECT", "that contains it", 24, true, [](const View &v) { return v.object; }, nullptr},
+        {"OBJECT", "program or library that contains the copy of rtrcu", 24, true,
+         [](const View &v) { return v.object; }, nullptr},
     };
     return columns;
 }
@@ -237,7 +243,7 @@ void sort_views(std::vector<View> &views, std::size_t column, bool reverse)
     });
 }
 
-// ---- one domain ----
+// ---- the details of one domain ----
 
 namespace
 {
@@ -245,7 +251,7 @@ namespace
 std::string gp_line(const View &view, inspect::Kind kind)
 {
     const GracePeriods &gp = view.now.gp[kind];
-    std::string state = gp.running ? fmt::format("number {} is under way for {}", gp.number,
+    std::string state = gp.running ? fmt::format("number {} has been under way for {}", gp.number,
                                                  duration(static_cast<double>(view.gp_age_ns(kind))))
                                    : "none is under way";
     return fmt::format("{:<9} {}; {} ended, {}/s; p50 {}, p99 {}, max {}", inspect::kind_names[kind], state,
@@ -299,7 +305,7 @@ std::vector<Thread> by_weight(std::vector<Thread> threads)
     return threads;
 }
 
-// The counters of rtrcu_thread_stats(), by thread; nothing if no thread has them.
+// Returns a table with the counters of rtrcu_thread_stats() for each thread that has them; empty if no thread does.
 std::vector<std::string> stats_lines(const std::vector<Thread> &threads)
 {
     std::vector<std::string> lines;
@@ -313,7 +319,7 @@ std::vector<std::string> stats_lines(const std::vector<Thread> &threads)
                                         count_text(thread.stats->boosts), count_text(thread.stats->lock_waits)));
     if (lines.empty())
         return lines;
-    lines.insert(lines.begin(), {"", "taken from each thread since it began:",
+    lines.insert(lines.begin(), {"", "totals of each thread since it began:",
                                  fmt::format("{:>8} {:<15} {:>9} {:>9} {:>9} {:>8} {:>6} {:>9}", "THREAD", "NAME",
                                              "SLOW", "SYSCALLS", "CALLBACKS", "LONGEST", "BOOSTS", "LOCKWAITS")});
     return lines;

@@ -21,11 +21,13 @@ void add_forker(Cast &cast, const Scenario &scenario);        // fork.cc
 void add_boost(Cast &cast, const Scenario &scenario);         // boost.cc
 void add_tasks(Cast &cast, Context &context);                 // tasks.cc
 
-// The handler of the signals that disturbers send.  It acts only on threads that have a ReadsInHandler.
+// Installs the handler of the signals that disturbers send.  The handler does nothing on a thread without a
+// ReadsInHandler.
 void install_handler();
 constexpr int disturbing_signal = 10; // SIGUSR1
 
-// While this object exists, handlers on this thread enter sections, and queue callbacks if the thread is registered.
+// While this object exists, signal handlers on its thread enter sections; if `may_call` is true, they also queue
+// callbacks.
 class ReadsInHandler
 {
   public:
@@ -35,7 +37,7 @@ class ReadsInHandler
     ReadsInHandler &operator=(const ReadsInHandler &) = delete;
 };
 
-// Waits for a grace period in a way without callback, and checks the results of cookies.
+// Waits for a grace period by `way`, which must not be a way that uses callbacks, and checks the results of cookies.
 void wait_in_way(Actor &actor, Way way);
 
 } // namespace lab::torture

@@ -14,18 +14,18 @@ namespace
 {
 
 constexpr std::size_t members = 4;   // threads that queue callbacks, in each group
-constexpr std::size_t most_each = 8; // most callbacks that a member queues in a round
+constexpr std::size_t most_each = 8; // largest number of callbacks that a member queues in a round
 constexpr uint32_t last_round = ~0u;
 
-// A callback that counts its calls.  The counters are not atomic: the barrier orders the accesses.
+// A callback that counts its calls.  The counters are not atomic, because rcu_barrier() must order the accesses.
 struct Counted {
     TracedHead traced;
     uint32_t queued, ran;
-    int64_t takes_ns; // how long it runs before it counts
+    int64_t takes_ns; // how long the callback runs before it counts the call
 };
 
 struct Group {
-    std::atomic<uint32_t> round{0}; // incremented when the members are to queue callbacks
+    std::atomic<uint32_t> round{0}; // incremented to make the members queue callbacks
     std::atomic<uint32_t> ready{0}; // members that have queued their callbacks in this round
     std::array<std::array<Counted, most_each>, members> callbacks{};
     std::vector<TracedHead> treadmills;
@@ -53,7 +53,7 @@ void queue_round(Context &context, std::array<Counted, most_each> &callbacks, ui
 {
     for (uint64_t i = 0; i < many; i++) {
         callbacks[i].queued++;
-        callbacks[i].takes_ns = many == 1 ? 2'000'000 : 0; // a single callback is the last of its queue
+        callbacks[i].takes_ns = many == 1 ? 2'000'000 : 0; // a callback that is queued alone is slow
         queue_traced(context, callbacks[i].traced, way, count);
     }
 }

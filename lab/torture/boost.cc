@@ -18,7 +18,7 @@ constexpr int hog_priority = 10, caller_priority = 20;
 constexpr int64_t hog_ns = 400'000'000; // well below the 950 ms for which real-time threads may run in each second
 constexpr int64_t section_ns = 1'000'000;
 
-// The threads of one round, and its progress.
+// The progress of one round.
 struct Round {
     std::atomic<bool> inside{false}, hogging{false}, over{false};
 };
@@ -68,7 +68,7 @@ void play_round(Actor &actor, int cpu)
     held_up.join();
     hogging.join();
     actor.count_update();
-    pause_ns(2 * watch_gap_ns); // this also leaves the CPU to other threads for a while
+    pause_ns(2 * watch_gap_ns); // lets the watchdog notice a stop of the process, and leaves the CPU to other threads
     if (lasted > hog_ns / 2 && actor.context.gaps.load() == gaps_before)
         actor.context.findings.report(Check::boost, "{} grace period took {} ms beside a CPU hog of {} ms",
                                       expedited ? "expedited" : "normal", lasted / 1'000'000, hog_ns / 1'000'000);

@@ -19,15 +19,15 @@ struct Context;
 
 enum class CallbackState : uint32_t { idle, taken, queued, running };
 
-// The state of a head after its callback: it is idle and may be used again, or it no longer exists (freed, or queued
-// again).
+// The state of a head after its callback.  idle: the head may be used again; gone: it was freed or queued again, and
+// must not be accessed.
 enum class After { idle, gone };
 
 // An rcu_head with the data for its checks.  The rcu_head is the first member, so a callback finds the TracedHead.
 struct TracedHead {
     rcu_head head;
     std::atomic<CallbackState> state;
-    unsigned long cookie; // taken when the head was queued; must be complete when the callback runs
+    unsigned long cookie; // a cookie taken when the head was queued; it must be complete when the callback runs
     Context *context;
     After (*run)(TracedHead *traced);
 };
@@ -36,12 +36,12 @@ struct TracedHead {
 // idle.
 bool queue_traced(Context &context, TracedHead &traced, Way way, After (*run)(TracedHead *traced));
 
-// A pool of callbacks that only count their calls; async-signal-safe.
+// A pool of callbacks that only count their calls.  Signal handlers may use the pool.
 class CallbackPool
 {
   public:
     explicit CallbackPool(Context &context);
-    // Queues an idle callback, if there is one.  `hint`: where to start the search.
+    // Queues an idle callback of the pool, if any is idle.  `hint`: the index at which the search begins.
     void queue_one(uint64_t hint, Way way);
 
   private:

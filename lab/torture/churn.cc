@@ -16,7 +16,8 @@ namespace
 
 constexpr int destructor_rounds = 3;
 
-// The argument of a thread-specific destructor, with the number of calls that remain.
+// Thread-specific data whose destructor runs when a short-lived thread exits.  `rounds`: how often the destructor is
+// still to run.
 struct Farewell {
     Context *context;
     ActorRecord *record;

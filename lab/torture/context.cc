@@ -59,7 +59,7 @@ Cast::~Cast()
 {
     for (std::thread &thread : threads_)
         if (thread.joinable())
-            thread.detach(); // a failure is about to end the process
+            thread.detach(); // reached only after a failure, which will end the process
 }
 
 void Cast::add(const std::string &name, uint64_t index, Body body)
@@ -98,7 +98,8 @@ bool wait_until(Actor &actor, const std::function<bool()> &holds)
         if (now_ns() > end)
             return false;
         actor.record.beats.fetch_add(1, std::memory_order_relaxed);
-        if (actor.context.stopping.load()) // driver sched needs quiescent states, but the other actors may have ended
+        if (actor.context.stopping
+                .load()) // driver sched needs calls of the library, and the other actors may have ended
             rcu_process_callbacks(0);
         pause_ns(nap_ns);
         nap_ns = std::min<int64_t>(nap_ns * 2, 200'000);

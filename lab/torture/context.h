@@ -36,12 +36,12 @@ struct Context {
     CallbackPool pool;
     Table table;
     std::atomic<bool> stopping{false};
-    std::atomic<uint32_t> stuttering{0}; // 1: all actors are to pause
-    std::atomic<uint32_t> stutters{0};   // the number of such pauses
-    std::atomic<uint32_t> gaps{0};       // the number of times that the whole process was stopped
+    std::atomic<uint32_t> stuttering{0}; // 1: all actors must pause now
+    std::atomic<uint32_t> stutters{0};   // the number of times that all actors have paused
+    std::atomic<uint32_t> gaps{0};       // the number of times that the whole process was found stopped
     std::atomic<uint32_t> late_waits{0}; // grace periods that ended too late
-    bool forked = false;                 // in a forked child: readers that were inside in the parent do not exist
-    // These counts are in private memory, so that a forked child counts its own.
+    bool forked = false;                 // true in a forked child, in which the parent's readers do not exist
+    // These counts are in private memory, so that a forked child counts its own callbacks.
     std::atomic<uint64_t> callbacks_queued{0};
     std::atomic<uint64_t> callbacks_invoked{0};
 };
@@ -58,7 +58,7 @@ class Actor
     {
         return context.stuttering.load(std::memory_order_relaxed) != 0;
     }
-    void rest(int64_t at_most_us); // sleeps for a random time
+    void rest(int64_t at_most_us); // sleeps for a random time, at most `at_most_us`
     void set(Doing doing)
     {
         record.doing.store(static_cast<uint32_t>(doing), std::memory_order_relaxed);
@@ -75,7 +75,7 @@ class Actor
     std::atomic<bool> takes_signals{false};
 };
 
-// Records what an actor does during the lifetime of this object.
+// Sets the present action of an actor while this object exists; its end restores the former action.
 class While
 {
   public:
@@ -97,7 +97,7 @@ class While
 
 using Body = std::function<void(Actor &)>;
 
-// The threads of a scenario.  All are created before any begins.
+// The actors of a scenario.  All Actor objects are created before the first thread starts.
 class Cast
 {
   public:
@@ -116,7 +116,7 @@ class Cast
     {
         return actors_.size();
     }
-    // Returns the actors, which disturbers move to other CPUs and send signals to.
+    // Returns all actors, for the disturbers that move them to other CPUs or send them signals.
     const std::vector<std::unique_ptr<Actor>> &actors() const
     {
         return actors_;
@@ -130,7 +130,7 @@ class Cast
     std::vector<std::thread> threads_;
 };
 
-// Polls a condition for at most `context.patience_ns`.  Returns true if it became true.
+// Polls a condition until it holds, or `context.patience_ns` has passed.  Returns true if the condition held.
 bool wait_until(Actor &actor, const std::function<bool()> &holds);
 
 } // namespace lab::torture

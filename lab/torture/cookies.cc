@@ -52,7 +52,7 @@ class CookieTaker
     {
         const unsigned long first = flavour_.get_state(), second = flavour_.get_state();
         if (static_cast<long>(second - first) < 0)
-            complain(second, "is before the cookie that was taken before it");
+            complain(second, "is lower than a cookie that was taken earlier");
         if (flavour_.poll(second) && !flavour_.poll(first))
             complain(first, "is not complete, but a later one is");
     }

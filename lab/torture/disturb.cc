@@ -18,7 +18,7 @@ namespace
 
 constexpr int64_t ns_per_ms = 1'000'000;
 
-// Sleeps in short steps, so that the end of the scenario interrupts it.  Returns false if the scenario ends.
+// Sleeps for `ms`, in short steps, so that the sleep ends soon after the scenario.  Returns false if the scenario ends.
 bool sleep_ms(Actor &actor, int64_t ms)
 {
     const int64_t end = now_ns() + ms * ns_per_ms;
@@ -41,7 +41,7 @@ void send_signals(Actor &actor, const Cast &cast)
     }
 }
 
-// Moves one actor at a time to a random set of the process's original CPUs.
+// Again and again, moves every actor to a random set of the process's original CPUs.
 void shuffle(Actor &actor, const Cast &cast)
 {
     const std::vector<int> cpus = cpus_allowed();
@@ -105,7 +105,7 @@ void reconfigure(Actor &actor)
     }
 }
 
-// The number of stall reports that name the stalling thread; other reports may be about rcu_barrier().
+// The thread that stalls, and the number of stall reports that name it.  Other reports may be about rcu_barrier().
 std::atomic<unsigned int> stalling{0};
 std::atomic<uint64_t> named{0};
 
@@ -134,7 +134,8 @@ void stall(Actor &actor)
         const uint64_t reported = named.load() - before;
         context.shared.stalls_reported.fetch_add(reported);
         if (whole && reported == 0)
-            context.findings.report(Check::stall, "no report names a section of {} ms; they are due after {} ms",
+            context.findings.report(Check::stall,
+                                    "no stall report names a section of {} ms; a report is due after {} ms",
                                     context.scenario.stall_ms, config.stall_timeout_ms);
     }
 }

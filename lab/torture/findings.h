@@ -36,7 +36,7 @@ class Findings
     static void say(std::string_view line);
 
   private:
-    bool count(Check check); // counts a finding; returns true if few enough were found before to print it
+    bool count(Check check); // counts a finding; returns true if it must be printed, since few were printed before
     void tell(Check check, fmt::string_view format, fmt::format_args arguments) const;
 
     SharedResult &shared_;

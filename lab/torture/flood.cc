@@ -17,7 +17,7 @@ constexpr uint32_t grace_periods_needed = 2;
 
 struct FloodCallback {
     TracedHead traced;
-    uint32_t rounds; // the number of calls of this callback, which do not overlap
+    uint32_t rounds; // calls of this callback so far; plain, since calls do not overlap
 };
 
 class Flood
@@ -86,7 +86,8 @@ class Flood
     std::vector<FloodCallback> callbacks_;
 };
 
-// A callback that queues itself again after each grace period, and so counts them.
+// A callback that queues itself again at each call; the number of its calls is the number of grace periods it waited
+// for.
 struct Propagating {
     TracedHead traced;
     std::atomic<uint32_t> rounds;
@@ -123,7 +124,7 @@ void read_tightly(Actor &actor, Propagating &propagating)
             rcu_quiescent_state();
         }
         const uint32_t spoils = context.stutters.load() + context.gaps.load();
-        if (spoils != stutters) { // the actors paused: start a new window
+        if (spoils != stutters) { // the actors or the whole process paused: start a new window of measurement
             stutters = spoils;
             began = now_ns();
             rounds = propagating.rounds.load();
@@ -132,7 +133,8 @@ void read_tightly(Actor &actor, Propagating &propagating)
             continue;
         const uint32_t now = propagating.rounds.load();
         if (now - rounds < grace_periods_needed)
-            context.findings.report(Check::progress, "{}: {} grace periods in {} ms beside a tight reader",
+            context.findings.report(Check::progress,
+                                    "{}: only {} grace periods ended in {} ms beside a reader that reads without pause",
                                     actor.record.name.data(), now - rounds, window_ns / 1'000'000);
         rounds = now;
         began = now_ns();
@@ -151,7 +153,7 @@ void add_floods(Cast &cast, const Scenario &scenario)
         });
     }
     for (int64_t i = 0; i < scenario.progress; i++) {
-        auto propagating = std::make_shared<Propagating>(); // its callback may outlive the reader
+        auto propagating = std::make_shared<Propagating>(); // its callback may run after the reader has ended
         cast.keep(propagating);
         cast.add("tight", static_cast<uint64_t>(i), [propagating](Actor &actor) { read_tightly(actor, *propagating); });
     }

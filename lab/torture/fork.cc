@@ -15,8 +15,8 @@ namespace lab::torture
 namespace
 {
 
-// The largest number of threads that may be in a call that has counted its callback but not yet queued it, in addition
-// to threads_peak; the child loses these callbacks.
+// The child loses a callback that a thread has counted but not yet queued at the fork.  So many threads, in addition to
+// threads_peak, may be between these two steps.
 constexpr uint64_t uncounted_threads = 8;
 
 struct rtrcu_stats read_stats()
@@ -43,14 +43,16 @@ void check_own_callbacks(Context &context, ChildCallbacks &own)
             return After::idle;
         });
     }
-    context.flavour.barrier(); // callbacks that queue themselves again are still running
+    context.flavour.barrier(); // callbacks of the parent that queue themselves again still do so
     for (const ChildCallback &callback : own) {
         if (callback.ran != 1)
-            context.findings.report(Check::barrier, "in a forked child: its callback ran {} times", callback.ran);
+            context.findings.report(Check::barrier,
+                                    "in a forked child: a callback that the child queued ran {} times, not once",
+                                    callback.ran);
     }
 }
 
-// Checks that callbacks queued in the parent run in the child too.  Callbacks that would queue others queue none.
+// Checks that callbacks queued in the parent run in the child too.  `stopping` keeps them from queueing new callbacks.
 void check_inherited_callbacks(Context &context, uint64_t threads_before)
 {
     context.stopping.store(true);
@@ -60,11 +62,13 @@ void check_inherited_callbacks(Context &context, uint64_t threads_before)
     const uint64_t lost = read_stats().callbacks_lost_at_fork;
     if (outstanding > threads_before + uncounted_threads + lost)
         context.findings.report(Check::lost,
-                                "in a forked child: {} callbacks have not run, {} threads, {} lost by count",
+                                "in a forked child: {} callbacks have not run, although the parent had at most {} "
+                                "threads and {} callbacks are counted as lost",
                                 outstanding, threads_before, lost);
 }
 
-// Checks the child.  It uses no stdio and no lock that another thread may have held; SIGALRM ends a child that hangs.
+// Runs all checks in the child.  Uses no stdio and no lock that another thread may have held at the fork; SIGALRM ends
+// a child that hangs.
 void check_child(Context &context, uint64_t threads_before)
 {
     const Flavour &flavour = context.flavour;
@@ -76,7 +80,7 @@ void check_child(Context &context, uint64_t threads_before)
     const unsigned long cookie = flavour.get_state();
     flavour.synchronize();
     if (!context.kinds_are_mixed && !flavour.poll(cookie))
-        context.findings.report(Check::cookie, "in a forked child: not complete after synchronize_rcu()");
+        context.findings.report(Check::cookie, "in a forked child: a cookie is not complete after synchronize_rcu()");
     static ChildCallbacks own, of_a_new_thread;
     check_own_callbacks(context, own);
     std::thread([&] {
@@ -102,7 +106,7 @@ void await(Actor &actor, pid_t child)
     {
         While waiting(actor, Doing::waiting_for_child);
         pid_t ended = 0;
-        // Three times the patience, longer than the child's own alarm.
+        // Wait for three times the patience, which is longer than the child's own alarm.
         for (int turn = 0; turn < 3 && ended == 0; turn++)
             wait_until(actor, [&] { return (ended = waitpid(child, &status, WNOHANG)) != 0; });
         if (ended == 0)

@@ -61,7 +61,7 @@ void Heap::take_census(const HeapNode &node)
         left += node.left[seat];
     if (!is_sound(node))
         context_.findings.report(Check::canary,
-                                 "node found damaged when it was reclaimed: canary {:#x}, generations {} and {}",
+                                 "the node was damaged when it was reclaimed: canary {:#x}, generations {} and {}",
                                  node.canary, node.generation, node.generation_again);
     if (entered != left)
         context_.findings.report(Check::census,

@@ -12,7 +12,8 @@ namespace lab::torture
 {
 
 constexpr uint64_t node_canary = UINT64_C(0x7c3a91e4d2b65f08);
-constexpr uint32_t seats_max = 64; // readers that count their visits; further readers check the contents only
+// The largest number of readers that count their visits.  Other readers only check the contents.
+constexpr uint32_t seats_max = 64;
 
 // The counters are not atomic on purpose: a grace period must order the accesses, and ThreadSanitizer checks this.
 struct HeapNode {
@@ -38,11 +39,11 @@ class Heap
     {
         return node.canary == node_canary && node.generation == node.generation_again;
     }
-    // Returns a seat for a reader, or seats_max if all are taken.
+    // Returns the index of the counters that a reader may use, its seat; seats_max if all seats are taken.
     uint32_t take_seat();
 
     // Called by writers.
-    HeapNode *replace(uint64_t slot); // publishes a new node, returns the old one
+    HeapNode *replace(uint64_t slot); // publishes a new node and returns the old node
     void give_back(HeapNode *node);   // checks the readers' counts, then frees the node; called after a grace period
     bool give_back_by_callback(HeapNode *node, Way way);
     bool retire(HeapNode *node);

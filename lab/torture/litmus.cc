@@ -25,7 +25,7 @@ struct alignas(64) Line {
 };
 
 struct alignas(64) Node {
-    std::atomic<uint32_t> dead; // 1: a grace period has ended since it was replaced
+    std::atomic<uint32_t> dead; // 1: a grace period has ended since the node was replaced
 };
 
 struct Pair {

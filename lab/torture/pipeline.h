@@ -13,14 +13,14 @@
 namespace lab::torture
 {
 
-// An object that readers find and that ages by grace periods.  Its memory is never freed, so that a late read is a
-// finding and not a crash.
+// An object that writers publish and readers find.  After its replacement, each grace period makes it older by 1.  Its
+// memory is never freed, so a read that is too late is a finding and not a crash.
 struct Element {
     TracedHead traced; // first member, so that a callback finds the element
     std::atomic<uint32_t> age;
-    std::atomic<uint32_t> ready; // 1: filled in and not used again yet
+    std::atomic<uint32_t> ready; // 1: the element is filled in, and has not been reused for other content
     std::atomic<uint32_t> used;
-    uint64_t dice; // random bits that choose how it is queued again
+    uint64_t dice; // random bits that choose the call that queues the element again
 };
 
 class Pipeline
@@ -35,9 +35,10 @@ class Pipeline
     }
     // Publishes a new element.  Returns the old one at age 1, or nullptr if every element is still in the pipeline.
     Element *replace(uint64_t hint);
-    // Makes an element one grace period older.  Returns true if it has reached the last age and is free again.
+    // Adds 1 to an element's age.  Returns true if the element has reached the last age and is free again.
     bool grow_older(Element &element);
-    // Ages the element to the end by callbacks.  Returns false if call_try was refused.
+    // Queues callbacks that age the element, until it is free.  Returns false if `way` is call_try and the call was
+    // refused.
     bool age_by_callbacks(Element &element, Way way, uint64_t dice);
     // Returns the number of elements in the pipeline, without the published one.
     std::size_t outstanding() const;

@@ -20,7 +20,7 @@ struct Outcome {
     uint64_t grace_periods = 0, callbacks = 0, forks = 0, stalls = 0, reconfigurations = 0;
     uint64_t expedited_grace_periods = 0, boosts = 0, carriers_ended = 0, resizes = 0;
     std::vector<std::string> failed_checks;
-    double first_error_s = 0; // seconds from the start to the first error; 0: no error
+    double first_error_s = 0; // seconds from the start of the process to the first error; 0: no error
     bool must_fail = false;
     bool interrupted = false;
     bool skipped = false; // the machine does not permit what the scenario needs

@@ -13,7 +13,7 @@ namespace lab::torture
 namespace
 {
 
-// State that a handler needs about the thread that it interrupts.
+// The data that the signal handler needs about the thread on which it runs.
 struct HandlerSide {
     Actor *actor;
     Random random;
@@ -66,7 +66,7 @@ void preemptible(Actor &actor)
     }
 }
 
-// Passes a quiescent state, goes offline for a while, or waits, as the thread's discipline permits outside sections.
+// Randomly passes a quiescent state, goes offline for a while, or waits for a grace period, outside any section.
 void say_quiescent(Actor &actor)
 {
     const uint64_t dice = actor.random.below(200);
@@ -74,7 +74,7 @@ void say_quiescent(Actor &actor)
         rcu_thread_offline();
         if (dice == 0)
             actor.rest(2000);
-        actor.keep_going(); // offline, because it may pause
+        actor.keep_going(); // called offline, since keep_going() may pause
         rcu_thread_online();
     } else if (dice == 1) {
         While waiting(actor, Doing::synchronize);
@@ -92,7 +92,7 @@ void quiescent_state(Actor &actor)
     rtrcu_register_thread(RTRCU_QSBR);
     actor.set(Doing::reading);
     {
-        ReadsInHandler handler(actor, true); // ends before the thread is unregistered
+        ReadsInHandler handler(actor, true); // destroyed before the thread is unregistered
         Reader reader{actor.context, actor.record, actor.random, actor.context.heap.take_seat(), true, false};
         SectionRun section(reader);
         while (!actor.context.stopping.load(std::memory_order_relaxed)) {

@@ -16,7 +16,7 @@ namespace lab::torture
 namespace
 {
 
-// Memory that may still be in use at the end without being a leak, because allocators and the C library keep some.
+// Growth of the memory in use that is not a leak: allocators and the C library keep some memory.
 constexpr uint64_t leak_allowed_bytes = 512 << 10;
 
 // Checks that the scenario's settings, which are passed in the environment, are in force.
@@ -63,13 +63,13 @@ void let_run(Context &context, const RunOptions &options)
 uint64_t bytes_in_use()
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return 0; // not measured under sanitizers: some check leaks themselves
+    return 0; // not measured under sanitizers, some of which find leaks themselves
 #else
     return mallinfo2().uordblks;
 #endif
 }
 
-// Checks after the end of all actors that every callback has run, and that every element and all memory is free.
+// After all actors have ended, checks that every callback has run, and that all elements and all memory are free.
 void check_end(Context &context, uint64_t bytes_before)
 {
     context.table.check_end();
@@ -83,9 +83,11 @@ void check_end(Context &context, uint64_t bytes_before)
     stats.size = sizeof(stats);
     rtrcu_stats(&stats);
     if (stats.callbacks_backlog != 0)
-        context.findings.report(Check::lost, "the library reports that {} callbacks are left", stats.callbacks_backlog);
+        context.findings.report(Check::lost, "the library reports a backlog of {} callbacks at the end",
+                                stats.callbacks_backlog);
     if (context.pipeline.outstanding() != 0)
-        context.findings.report(Check::leak, "{} elements were not returned", context.pipeline.outstanding());
+        context.findings.report(Check::leak, "{} elements are still in the pipeline at the end",
+                                context.pipeline.outstanding());
     malloc_trim(0);
     const uint64_t bytes = bytes_in_use();
     if (bytes > bytes_before + leak_allowed_bytes)

@@ -11,8 +11,9 @@ namespace lab::torture
 struct RunOptions {
     uint64_t seed = 1;
     double seconds = 10;
-    double patience_s = 20;           // an action that takes longer counts as a hang
-    bool stop_at_first_error = false; // stop shortly after the first error, so that other checks can detect it too
+    double patience_s = 20; // an action that takes longer counts as a hang
+    // End the run 0.3 s after the first error, so that other checks can detect the fault too.
+    bool stop_at_first_error = false;
 };
 
 // Runs a scenario.  Returns 0, or 1 if there was a finding.  Does not return if an actor hangs: the process prints a

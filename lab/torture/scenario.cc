@@ -185,7 +185,7 @@ void read_key(const std::string &key, const Json &value, Scenario &scenario)
         throw Mistake{fmt::format("no key is called \"{}\"; allowed: {}", key, all_keys())};
 }
 
-// Checks keys that depend on each other.
+// Checks the keys whose values restrict each other.
 void check_whole(const Scenario &scenario)
 {
     auto need = [](bool holds, const char *text) {

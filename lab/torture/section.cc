@@ -151,7 +151,7 @@ void SectionRun::begin_cookie()
                                                    : reader_.context.flavour.get_state();
 }
 
-// Runs the segments.  Each segment begins before its predecessor ends, so that together they are one section.
+// Runs the segments.  Each segment begins before its predecessor ends, so that all segments together are one section.
 void SectionRun::pass_segments(const Element &element)
 {
     for (std::size_t i = 0; i < count_; i++) {
@@ -173,13 +173,14 @@ void SectionRun::check(const Element &element, const HeapNode &node)
     if (age > 1)
         findings.report(Check::age, "{} saw age {}; {}", reader_.record.name.data(), age, describe(text));
     if (element.ready.load() != 1)
-        findings.report(Check::mark, "{} saw it at age {}; {}", reader_.record.name.data(), age, describe(text));
+        findings.report(Check::mark, "{} saw a reused element at age {}; {}", reader_.record.name.data(), age,
+                        describe(text));
     if (!Heap::is_sound(node))
         findings.report(Check::canary, "{} saw canary {:#x}, generations {} and {}; {}", reader_.record.name.data(),
                         node.canary, node.generation, node.generation_again, describe(text));
     if (has_cookie_ && reader_.context.flavour.poll(cookie_))
         findings.report(Check::cookie,
-                        "{} took cookie {} in its section, which was complete before the section ended; {}",
+                        "{} took cookie {} in its section, and the cookie was complete before the section ended; {}",
                         reader_.record.name.data(), cookie_, describe(text));
 }
 
@@ -189,7 +190,8 @@ void SectionRun::run()
     Heap &heap = reader_.context.heap;
     const uint64_t slot = reader_.random.below(seats_max);
     const bool counted = reader_.seat < seats_max;
-    // Two overlapping sections of such a domain are separate sections, so an outer one protects the element.
+    // In a domain that the program defines, overlapping sections do not combine into one section, so an outer section
+    // protects the element.
     const Flavour &flavour = reader_.context.flavour;
     const int outer = flavour.enter != nullptr ? flavour.enter() : 0;
     begin(flavour, segments_[0]);
@@ -208,8 +210,8 @@ void SectionRun::run()
     end(flavour, segments_[count_ - 1]);
     if (flavour.leave != nullptr)
         flavour.leave(outer);
-    // A near miss: more than one grace period had ended directly after the section.  It is no error, but a faulty
-    // library has more of them.
+    // A near miss: directly after the section, the element is older than one grace period.  Near misses are no errors,
+    // but a faulty library has more of them.
     if (!reader_.online_qsbr && element->age.load(std::memory_order_relaxed) > 1)
         reader_.record.near_misses.fetch_add(1, std::memory_order_relaxed);
     reader_.record.reads.fetch_add(1, std::memory_order_relaxed);

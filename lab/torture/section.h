@@ -12,7 +12,7 @@
 namespace lab::torture
 {
 
-// The kind of protection of a segment.
+// The call that protects a segment.
 enum class Hold : uint8_t { discipline, lock, bh, deep, count };
 // What the reader does during a segment.
 enum class Spend : uint8_t { nothing, spin, yield, sleep, count };
@@ -25,14 +25,14 @@ struct Segment {
     std::array<int, 5> indexes{}; // returned by srcu_read_lock(), if the scenario uses a domain of the program
 };
 
-// The reader that runs the section.
+// The thread or signal handler that runs a section.
 struct Reader {
     Context &context;
     ActorRecord &record;
     Random &random;
     uint32_t seat;    // the reader's seat in the heap's counts; seats_max: none
     bool online_qsbr; // the quiescent-state discipline itself protects the section
-    bool in_handler;  // in a handler: it must not wait or yield
+    bool in_handler;  // the section runs in a signal handler, which must not wait or yield
 };
 
 class SectionRun

@@ -19,8 +19,8 @@ struct CheckText {
     const char *name, *sentence;
 };
 constexpr std::array<CheckText, checks_count> check_texts = {{
-    {"age", "a reader saw an element older than one grace period"},
-    {"mark", "a reader saw an element that was not ready to be published"},
+    {"age", "a reader saw an element that was replaced more than one grace period before"},
+    {"mark", "a reader saw an element that had been reused, or was not filled in yet"},
     {"canary", "a reader saw memory that had been freed or was not initialised"},
     {"census", "a grace period ended while a reader was in a section"},
     {"cookie", "a cookie was reported complete too early, too late, or never"},
@@ -32,11 +32,11 @@ constexpr std::array<CheckText, checks_count> check_texts = {{
     {"leak", "memory or elements are missing at the end"},
     {"progress", "grace periods or callbacks made no progress"},
     {"table", "an entry of a hash table was not found, or visited twice"},
-    {"late", "grace periods ended long after their readers"},
+    {"late", "grace periods ended long after the sections that they waited for"},
     {"boost", "a reader that held up a grace period was not boosted"},
     {"stall", "a stall was not reported"},
     {"fork", "a forked child did not pass its check"},
-    {"configure", "a configuration was refused or did not come into force"},
+    {"configure", "settings were refused or did not take effect"},
     {"hang", "an actor did not finish"},
     {"crash", "the process died"},
 }};
@@ -81,7 +81,7 @@ SharedMemory::SharedMemory(int descriptor) : descriptor_(descriptor)
     void *memory = mmap(nullptr, sizeof(SharedResult), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     if (memory == MAP_FAILED)
         throw std::system_error(errno, std::generic_category(), "shared memory of the torture");
-    result_ = static_cast<SharedResult *>(memory); // the memory is zero, which is the initial state
+    result_ = static_cast<SharedResult *>(memory); // the kernel fills the memory with 0, which is the initial state
 }
 
 SharedMemory SharedMemory::create()

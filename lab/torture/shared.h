@@ -20,8 +20,8 @@ constexpr std::size_t actors_max = 256;
 
 // The errors that can be found.
 enum class Check : uint32_t {
-    age,       // a reader saw an element older than one grace period
-    mark,      // a reader saw an element that was not ready to be published
+    age,       // a reader saw an element that was replaced more than one grace period before
+    mark,      // a reader saw an element that had been reused, or was not filled in yet
     canary,    // a reader saw memory that was freed or not filled in
     census,    // a grace period ended while a reader was in a section, or before the stores of a reader that had left
                // were visible
@@ -34,11 +34,11 @@ enum class Check : uint32_t {
     leak,      // memory or elements were missing at the end
     progress,  // grace periods or callbacks made no progress
     table,     // an entry of a hash table was not found, or visited more than once
-    late,      // grace periods ended long after their readers
+    late,      // grace periods ended long after the sections that they waited for
     boost,     // a reader that held up a grace period was not boosted
     stall,     // a stall was not reported
     fork,      // a forked child failed its check
-    configure, // a configuration was refused or did not come into force
+    configure, // settings were refused or did not take effect
     hang,      // an actor did not return from a call
     crash,     // the process died
     count
@@ -47,7 +47,7 @@ constexpr std::size_t checks_count = static_cast<std::size_t>(Check::count);
 const char *name_of(Check check);
 const char *sentence_of(Check check);
 
-// The present action of an actor, which is shown if it hangs.
+// The present action of an actor; the report about a hang shows it.
 enum class Doing : uint32_t {
     nothing,
     paused,
@@ -84,11 +84,11 @@ struct ActorRecord {
 
 struct SharedResult {
     std::array<std::atomic<uint64_t>, checks_count> errors;
-    std::atomic<int64_t> first_error_ns; // CLOCK_MONOTONIC, 0 = none
+    std::atomic<int64_t> first_error_ns; // CLOCK_MONOTONIC; 0: no error so far
     std::atomic<uint64_t> grace_periods; // of both kinds
     std::atomic<uint64_t> expedited_grace_periods;
     std::atomic<uint64_t> boosts;
-    std::atomic<uint64_t> resizes;        // of the hash table
+    std::atomic<uint64_t> resizes;        // resizes of the hash table
     std::atomic<uint64_t> carriers_ended; // carriers that exited while tasks parked on them may have been inside
     std::atomic<uint64_t> callbacks_queued;
     std::atomic<uint64_t> callbacks_invoked;
@@ -96,7 +96,7 @@ struct SharedResult {
     std::atomic<uint64_t> stalls_reported;
     std::atomic<uint64_t> reconfigurations;
     std::atomic<uint32_t> skipped;  // 1: the machine does not permit what the scenario needs
-    std::atomic<uint32_t> finished; // 1: the process ended regularly
+    std::atomic<uint32_t> finished; // 1: the scenario ran to its end
     std::atomic<uint32_t> actors;   // records in use
     std::array<ActorRecord, actors_max> actor;
 };

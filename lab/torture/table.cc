@@ -152,7 +152,7 @@ void Table::walk(unsigned int buckets, const char *who) const
         if (entry->key < lasting)
             (*static_cast<std::array<uint32_t, lasting> *>(argument))[entry->key]++;
     };
-    while (rtrcu_hash_walk(table_, &cursor, buckets, visit, &visits)) // ends with the table
+    while (rtrcu_hash_walk(table_, &cursor, buckets, visit, &visits)) // ends when the walk reaches the end of the table
         ;
     for (uint64_t key = 0; key < lasting; key++)
         if (visits[key] != 1)
@@ -187,7 +187,7 @@ void Table::insert(uint64_t key, TableEntry *&own)
     if (error == 0)
         own = fresh;
     else
-        free(fresh); // no reader has seen it
+        free(fresh); // not published, so no reader has seen it
 }
 
 void Table::replace(TableEntry *&own)
@@ -196,7 +196,7 @@ void Table::replace(TableEntry *&own)
     const int error = rtrcu_hash_replace(table_, &old->node, &fresh->node);
     if (error != 0) {
         context_.findings.report(Check::table, "replace of key {} returned {}", old->key, error);
-        free(fresh); // no reader has seen it
+        free(fresh); // not published, so no reader has seen it
         return;
     }
     own = fresh;
@@ -215,7 +215,7 @@ void Table::remove(TableEntry *&own)
 namespace
 {
 
-// The keys of one writer: from Table::lasting + index, in steps of the number of writers.
+// A writer of the table.  Its own keys begin at Table::lasting + index, in steps of the number of writers.
 class TableWriter
 {
   public:
@@ -232,7 +232,7 @@ class TableWriter
             pass();
             if (grows_ ? present_ > own_.size() / 8 * 7 : present_ < own_.size() / 16) {
                 grows_ = !grows_;
-                actor_.rest(20'000); // the resizer catches up
+                actor_.rest(20'000); // gives the resizer time to finish
             } else if (actor_.random.one_in(64)) {
                 actor_.rest(1000);
             }
@@ -324,7 +324,8 @@ void check_table_of_child(Context &context)
         rtrcu_hash_insert(own, hash_of(key), &entries[key].node, has_key, &key, nullptr);
         rcu_read_unlock();
     }
-    for (; counters.resizes == 0; pause_ns(100'000)) // until the resizer has grown it; SIGALRM ends a child that hangs
+    for (; counters.resizes == 0;
+         pause_ns(100'000)) // until the resizer has grown the table; SIGALRM ends a child that hangs
         rtrcu_hash_stats(own, &counters);
     if (counters.entries != entries.size())
         context.findings.report(Check::table, "a forked child's table has {} entries", counters.entries);

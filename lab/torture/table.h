@@ -29,7 +29,8 @@ struct TableEntry {
 class Table
 {
   public:
-    static constexpr uint64_t lasting = 96; // keys below are always in the table, replaced now and then
+    // Keys below this number are always in the table; writers only replace their entries.
+    static constexpr uint64_t lasting = 96;
     static constexpr uint64_t none = ~UINT64_C(0);
 
     explicit Table(Context &context);
@@ -42,7 +43,7 @@ class Table
     }
     uint64_t resizes() const;
 
-    // Two entries that a section has found; each may be nullptr.
+    // The two entries that a section has looked up; nullptr: not found.
     struct Seen {
         const TableEntry *entries[2];
         uint64_t keys[2];
@@ -50,7 +51,8 @@ class Table
     // Looks two keys up; called by readers inside a section, also in signal handlers.
     Seen look_up(Random &random, const ActorRecord &record) const;
     void check(const Seen &seen, const ActorRecord &record) const;
-    // Checks that every lasting key is found: by a look-up, and exactly once by a walk of `buckets` buckets per call.
+    // Check that every lasting key is found: check_lasting() by look-ups; walk() by a walk, in calls that visit
+    // `buckets` buckets each, which must visit each key exactly once.
     void check_lasting(const char *who) const;
     void walk(unsigned int buckets, const char *who) const;
 
@@ -73,7 +75,7 @@ class Table
     Context &context_;
     rtrcu_hash *table_ = nullptr;
     std::atomic<uint64_t> version_{0};
-    std::vector<TableEntry *> lasting_; // each element is changed only by its key's writer
+    std::vector<TableEntry *> lasting_; // only the writer of a key changes the key's element
 };
 
 // Checks that a forked child can grow a table of its own, with a resizer of its own.

@@ -15,15 +15,15 @@ namespace lab::torture
 namespace
 {
 
-// The data that a fiber would keep on its stack.
+// A task, with the data that a fiber would keep on its stack.
 struct Task {
     rcu_task task;
-    rcu_task listing; // for a section that is listed from begin to end
+    rcu_task listing; // for a section that is listed until its end
     bool listed;
-    bool fresh; // its section has not been parked yet
+    bool fresh; // the task has not been parked in its present section yet
     uint32_t seat;
     uint32_t nesting; // 0: outside
-    uint32_t steps;   // steps that are left in this section
+    uint32_t steps;   // number of runs of the task until its section ends
     Element *element;
     HeapNode *node;
     unsigned long cookie;
@@ -103,7 +103,8 @@ class Turn
     }
 
   private:
-    // Polls a task whose section is listed and belongs to no thread: the poll ends each section that it begins.
+    // Runs a task whose section is listed, and so belongs to no thread.  The task is not mounted; each section that the
+    // run begins ends in the run.
     template <typename Inside> void poll(bool ending, Inside inside)
     {
         rcu_read_lock();
@@ -148,12 +149,14 @@ class Turn
         if (age > 1)
             findings.report(Check::age, "a task that was parked saw age {}, on {}", age, record_.name.data());
         if (task_.element->ready.load() != 1)
-            findings.report(Check::mark, "a task that was parked saw it at age {}", age);
+            findings.report(Check::mark, "a task that was parked saw a reused element at age {}", age);
         if (!Heap::is_sound(*task_.node))
             findings.report(Check::canary, "a task that was parked saw canary {:#x}", task_.node->canary);
         if (context_.flavour.poll(task_.cookie))
-            findings.report(Check::cookie, "a task took cookie {} in its section, which is complete before its end",
-                            task_.cookie);
+            findings.report(
+                Check::cookie,
+                "a task took cookie {} in its section, and the cookie was complete before the section ended",
+                task_.cookie);
         if (task_.seat < seats_max)
             task_.node->left[task_.seat]++;
         const Element *element = task_.element;
@@ -175,7 +178,7 @@ class Turn
     Task &task_;
 };
 
-// Runs one task, possibly above a section of the thread, and possibly with another task inside.
+// Runs one task.  At random, the thread is inside a section of its own, and other tasks run while this task is mounted.
 void run_one(Context &context, ActorRecord &record, Random &random, Fibers &fibers, int depth = 0)
 {
     Task *task = fibers.queue.take(random);
@@ -205,7 +208,7 @@ void carry_shortly(Context &context, ActorRecord &record, Fibers &fibers, uint64
     }
 }
 
-// Runs every task to its end; called when no thread returns tasks to the queue any more.
+// Runs every task to its end.  Called when no other thread runs tasks any more.
 void bring_to_end(Actor &actor, Fibers &fibers)
 {
     while (Task *task = fibers.queue.take(actor.random))

@@ -110,7 +110,8 @@ const ActorRecord *Watchdog::find_hung(int64_t now)
     return nullptr;
 }
 
-// Excludes a time for which this thread did not run from all waits: the whole process may have been stopped.
+// Does not count a time in which the watchdog's thread did not run as waiting time of the actors, since the whole
+// process may have been stopped.
 void Watchdog::forgive(int64_t ns)
 {
     context_.gaps.fetch_add(1);

@@ -12,7 +12,7 @@
 namespace lab::torture
 {
 
-// The interval of the checks, and the gap between two checks from which the whole process counts as stopped.
+// The interval of the checks.  If two checks are more than watch_gap_ns apart, the whole process counts as stopped.
 constexpr int64_t watch_step_ns = 50'000'000, watch_gap_ns = 300'000'000;
 
 class Watchdog
@@ -20,7 +20,7 @@ class Watchdog
   public:
     explicit Watchdog(Context &context);
     ~Watchdog();
-    // Called when actors must end: from now on the watchdog also limits the time until all have ended.
+    // Called when the actors must end.  From then on the watchdog also limits the time until all actors have ended.
     void expect_end();
     void stop();
 

@@ -77,7 +77,7 @@ void note_late(Actor &actor, Way way, int64_t ns, uint32_t gaps_before)
                                 actor.record.name.data(), name_of(way), ns / 1'000'000);
 }
 
-// Old data, which its writer keeps until it has waited for a grace period.
+// Replaced elements, which their writer keeps until it has waited for a grace period.
 class Removed
 {
   public:
@@ -152,7 +152,8 @@ void become_realtime(Actor &actor)
     sched_param parameter{};
     parameter.sched_priority = 5;
     if (actor.index < static_cast<uint64_t>(actor.context.scenario.writers_rt))
-        sched_setscheduler(0, SCHED_FIFO, &parameter); // without permission, the writer stays an ordinary thread
+        sched_setscheduler(0, SCHED_FIFO,
+                           &parameter); // without real-time permission, the writer stays an ordinary thread
 }
 
 void write(Actor &actor)
@@ -212,12 +213,14 @@ void wait_in_way(Actor &actor, Way way)
         wait_by_cookie(actor, way);
     }
     note_late(actor, way, now_ns() - began, gaps_before);
-    // If settings may replace one kind by the other, a wait without a cookie does not complete a cookie of its kind.
+    // If settings may replace waits of one kind by waits of the other kind, a wait that takes no cookie need not
+    // complete a cookie of its own kind.
     const bool takes_no_cookie = way == Way::sync || way == Way::expedited;
     if (takes_no_cookie && actor.context.kinds_are_mixed)
         return;
     if (!(expedited ? flavour.poll_expedited(before) : flavour.poll(before)))
-        actor.context.findings.report(Check::cookie, "{}: cookie {} from before {} is not complete after it",
+        actor.context.findings.report(Check::cookie,
+                                      "{}: cookie {} was taken before a wait by {}, and is not complete after the wait",
                                       actor.record.name.data(), before, name_of(way));
 }
 

@@ -35,7 +35,7 @@ struct WhoOptions {
     bool all = false, no_stacks = false;
 };
 
-// A process, or a core file.
+// The process or core file to report on, with its stacks.
 struct Target {
     inspect::Process process;
     bool is_core = false;
@@ -253,13 +253,14 @@ class Report
     std::vector<WhoRow> rows_;
 };
 
-// Copies a log with names added to its addresses.  Returns exit_check_failed if an address has no name.
+// Copies a log to standard output, and adds names to its code addresses.  Returns exit_check_failed if an address has
+// no name.
 int run_messages(const WhoOptions &options)
 {
     std::ifstream file;
     if (options.messages != "-") {
         file.open(options.messages);
-        file.peek(); // a folder can be opened, but not read
+        file.peek(); // open() succeeds for a folder, but reading a folder fails
         if (file.bad() || !file.is_open())
             return complain(exit_usage,
                             fmt::format("who: {} cannot be read ({}); name a file with the program's standard error "
@@ -287,7 +288,8 @@ int run(const WhoOptions &options)
     if (!options.messages.empty())
         return run_messages(options);
     if (options.target.empty())
-        return complain(exit_usage, "who: pass the number of a process, a core file, or --messages with a log");
+        return complain(exit_usage,
+                        "who: nothing to inspect; pass the id of a process, a core file, or --messages with a log");
     Target target =
         is_number(options.target) ? look_at_process(std::stoi(options.target)) : look_at_core(options.target);
     need_writable(options.json);
@@ -309,17 +311,18 @@ Registration add_who(CLI::App &application)
     auto options = std::make_shared<WhoOptions>();
     CLI::App *command =
         add_command(application, "who", "show which readers a grace period waits for, with their stacks");
-    CLI::Option *target = command->add_option("target", options->target, "the number of a process, or a core file");
-    command->add_flag("--all", options->all, "all threads inside a section, holdouts or not");
+    CLI::Option *target =
+        command->add_option("target", options->target, "the id of a process, or the name of a core file");
+    command->add_flag("--all", options->all, "show all threads inside a section, not only holdouts");
     command->add_flag("--no-stacks", options->no_stacks, "read no stacks, so that no thread is stopped");
-    command->add_option("--json", options->json, "write the readers to FILE as JSON too");
+    command->add_option("--json", options->json, "also write the readers to FILE as JSON");
     CLI::Option *messages =
         command->add_option("--messages", options->messages,
                             "copy a log (- is standard input) and add function, file and line to its addresses");
     for (CLI::Option *other :
          {target, command->get_option("--all"), command->get_option("--no-stacks"), command->get_option("--json")})
         messages->excludes(other);
-    command->add_option("--program", options->program, "the file of the program that wrote the messages")
+    command->add_option("--program", options->program, "the executable file of the program that wrote the messages")
         ->needs(messages);
     return {command, [options] { return run(*options); }};
 }

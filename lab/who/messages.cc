@@ -24,13 +24,14 @@ namespace
 
 constexpr const char *the_program = "the program";
 
-// An address in a line: an offset in the file, or from the begin of one of its functions.
+// A code address in a line.  `address`: an offset from the begin of `function`, or in `file` if `function` is empty.
 struct Place {
     std::string file, function; // "": code that belongs to no file
     uint64_t address;
 };
 
-// Returns the number whose digits begin at `at`, if a word ends after it.
+// Returns the hexadecimal number whose digits begin at `at`; nothing if a letter or another character of a word follows
+// them.
 std::optional<uint64_t> hex_at(const std::string &line, std::size_t at)
 {
     const char *begin = line.c_str() + at;
@@ -43,7 +44,7 @@ std::optional<uint64_t> hex_at(const std::string &line, std::size_t at)
                : std::nullopt;
 }
 
-// Returns the place in the text after " from ", " at " and the like.
+// Returns the place that the line describes at position `begin`; nothing if it describes none.
 std::optional<Place> place_at(const std::string &line, std::size_t begin)
 {
     const std::size_t plus = line.find("+0x", begin), open = line.find(" (", begin), close = line.rfind(')');
@@ -77,7 +78,7 @@ class Names
     Names(std::string program, NamedMessages &done) : program_(std::move(program)), done_(done)
     {
     }
-    // Returns the name of a place; empty if it has none.
+    // Returns function, file and line of a place; empty if they are not known.
     std::string of(const Place &place)
     {
         const CodeFile *file = open(place.file);
@@ -104,7 +105,7 @@ class Names
         if (file->problem().empty())
             return file.get();
         if (name == the_program && path.empty())
-            done_.problems.emplace_back("addresses in the program itself: name its file with --program");
+            done_.problems.emplace_back("addresses in the program itself: pass its executable file by --program");
         else if (name.empty())
             done_.problems.emplace_back("addresses in no file: code that was generated while the program ran");
         else
@@ -130,7 +131,7 @@ NamedMessages name_messages(std::istream &log, std::ostream &out, const std::str
         if (place)
             (name.empty() ? done.unnamed : done.named)++;
         out << line << (name.empty() ? "" : ": ") << name
-            << std::endl; // flushed, because the log may be a pipe from a program
+            << std::endl; // flush each line: the log may be a pipe from a program that still runs
     }
     return done;
 }

@@ -10,8 +10,8 @@ namespace lab::who
 {
 
 struct NamedMessages {
-    std::size_t named = 0, unnamed = 0; // addresses with and without a name
-    std::vector<std::string> problems;  // advice for each file whose addresses have no names
+    std::size_t named = 0, unnamed = 0; // number of addresses that have a name, and of those that have none
+    std::vector<std::string> problems;  // for each file whose addresses have no names, the reason and advice
 };
 
 // Copies @log to @out, and adds function, file and line to each of the library's lines that has a code address.

@@ -122,7 +122,7 @@ std::vector<std::string> Stacks::of(int thread)
         bool is_activation = false;
         if (!dwfl_frame_pc(frame, &address, &is_activation))
             return static_cast<int>(DWARF_CB_ABORT);
-        // a return address is that of the instruction after the call
+        // a return address is the address of the instruction after the call, so look up the byte before it
         found.push_back(is_activation ? address : address - 1);
         return static_cast<int>(found.size() < most_frames ? DWARF_CB_OK : DWARF_CB_ABORT);
     };

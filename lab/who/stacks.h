@@ -15,7 +15,7 @@ struct Parts;
 class Stacks
 {
   public:
-    // Reading a thread's stack stops only that thread, and only while its stack is read.
+    // Reads stacks of a running process.  Only the thread whose stack is read is stopped, while its stack is read.
     explicit Stacks(int pid);
     explicit Stacks(const std::string &core_file);
     ~Stacks();

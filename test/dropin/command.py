@@ -62,13 +62,13 @@ def main():
            "the program does not exist")
     for other in sys.argv[4:]:
         expect("a program of another flavour", [other], 2,
-               "it needs liburcu-signal, which no drop-in library replaces")
+               "the program needs liburcu-signal, which no drop-in library replaces")
     with tempfile.TemporaryDirectory() as folder:
         ran = pathlib.Path(folder, "ran")
         script = pathlib.Path(folder, "it's a script")
         script.write_text(f"#!/bin/sh\ntouch '{ran}'\n", encoding="utf-8")
         script.chmod(0o755)
-        expect("a script", [str(script)], 2, "it is a script")
+        expect("a script", [str(script)], 2, "the program is a script")
         quoted = pathlib.Path(folder, "it's a program")
         shutil.copy(program, quoted)
         expect("a name that a shell would take apart", [str(quoted)], 0, "rtrcu: runs ")

@@ -47,7 +47,7 @@ def check_program(rtrcu, program):
     bare = re.sub(r": \w+\+0x\w+ \([^ ]+\)$", "", text, flags=re.M)
     expect(bare == said.stderr, "the log's own lines stay as they are", text)
     nameless = who(rtrcu, "--messages", "-", log=said.stderr, code=1)
-    expect("name its file with --program" in nameless, "without --program", nameless)
+    expect("pass its executable file by --program" in nameless, "without --program", nameless)
 
 
 def check_forms(rtrcu, program):

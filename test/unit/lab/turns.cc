@@ -64,5 +64,5 @@ TEST(OverheadRound, RoundEndsAtTheLimit)
     const PrefixTable prefixes(generate_prefixes(100, 1));
     EXPECT_FALSE(
         overhead::run_round_in_child(*overhead::find_engine("base"), {64, 64, 64}, prefixes, options, *result, error));
-    EXPECT_NE(error.find("no end within"), std::string::npos) << error;
+    EXPECT_NE(error.find("did not finish within"), std::string::npos) << error;
 }
