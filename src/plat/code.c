@@ -15,7 +15,7 @@
 #include "plat/syscall.h"
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
-#pragma weak _dl_find_object /* static programs have none */
+#pragma weak _dl_find_object /* static programs lack this function */
 #endif
 
 static void fill(struct plat_object *object, const char *file, uintptr_t base, uintptr_t begin, uintptr_t end)

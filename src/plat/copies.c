@@ -91,7 +91,7 @@ static int keep_object(struct dl_phdr_info *info, size_t size, void *unused)
         if (segment->p_type != PT_LOAD || own < begin || own - begin >= segment->p_memsz)
             continue;
 
-        if (info->dlpi_name[0]) /* the program itself has no name there, and is never unloaded */
+        if (info->dlpi_name[0]) /* the loader has no name for the program itself, which is never unloaded */
             keep_named(info->dlpi_name);
         return 1;
     }

@@ -23,6 +23,7 @@ void *plat_mem_pages(size_t bytes)
 
 void plat_mem_release(void *pages, size_t bytes)
 {
-    rtrcu_tsan_release(plat_mem_release); /* another thread may get the pages, by a call that TSan does not see */
+    rtrcu_tsan_release(plat_mem_release); /* a later plat_mem_pages() of another thread may return these pages, by a
+                                              system call that TSan does not see */
     (void)plat_syscall(SYS_munmap, (long)pages, (long)bytes, 0, 0, 0, 0);
 }

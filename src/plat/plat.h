@@ -127,7 +127,7 @@ struct plat_thread_attr {
     struct plat_cpus cpus;
     int32_t nice;
     size_t stack_bytes;
-    sigset_t signals; /* recorded by plat_thread_attr_init(), for plat_signals_initial() */
+    sigset_t signals; /* signal mask recorded by plat_thread_attr_init(), for plat_signals_initial() */
 };
 
 /* Record the main thread's CPUs and nice value, and the caller's signal mask, as they are now.  Stacks have
@@ -141,7 +141,7 @@ void plat_thread_attr_init(struct plat_thread_attr *attr);
 #else
 #define PLAT_STACK_FACTOR 1
 #endif
-/* Use stacks of @bytes instead of PLAT_STACK_BYTES, if that is more. */
+/* Use stacks of @bytes instead of PLAT_STACK_BYTES, if @bytes is larger. */
 static inline void plat_thread_attr_set_stack(struct plat_thread_attr *attr, size_t bytes)
 {
     if (bytes > PLAT_STACK_BYTES)
@@ -153,10 +153,10 @@ struct plat_thread {
     char name[16];
     void *(*body)(void *);
     void *argument;
-    int32_t priority; /* SCHED_FIFO from its start, if permitted; 0 = SCHED_OTHER */
+    int32_t priority; /* SCHED_FIFO priority from the thread's start, if permitted; 0 = SCHED_OTHER */
     int32_t nice;
-    bool joinable;         /* not detached: the holder of the handle joins it */
-    unsigned long pthread; /* its pthread handle; written by the thread before its id */
+    bool joinable;         /* the holder of the handle joins the thread; else it is detached */
+    unsigned long pthread; /* the thread's pthread_t; written by the thread before its id */
     uint32_t thread_id;    /* atomic: written by the thread, 0 = not yet running */
 };
 
@@ -176,7 +176,7 @@ static inline void plat_thread_prepare(struct plat_thread *thread, const char *n
     thread->joinable = false;
     rtrcu_store_relaxed(&thread->thread_id, 0);
 }
-/* After plat_thread_prepare(): the holder of the handle will join the thread. */
+/* Make a prepared thread joinable: the holder of the handle will join it. */
 static inline void plat_thread_prepare_joinable(struct plat_thread *thread)
 {
     thread->joinable = true;
@@ -198,12 +198,12 @@ static inline void plat_thread_renumber(struct plat_thread *thread, struct plat_
 /* Create a thread with @thread's name, body, argument and priority, on the CPUs of @attr, detached unless it is
  * joinable.  Its signals are blocked, except SIGABRT and those that its own instructions and system calls raise.  If
  * the system refuses the priority, the thread is an ordinary one; if it refuses the CPUs, the thread runs on its
- * creator's; if it refuses to set any policy, the thread has its creator's.  Returns 0; -errno: no thread can be
- * created now. */
+ * creator's CPUs; if it refuses to set any policy, the thread has its creator's policy.  Returns 0; -errno: no thread
+ * can be created now. */
 int plat_thread_create(struct plat_thread *thread, const struct plat_thread_attr *attr);
 /* Wait until a joinable thread has exited.  The thread must have started: plat_thread_tid() is not 0. */
 void plat_thread_join(struct plat_thread *thread);
-struct plat_tid plat_thread_id(void); /* from the kernel, or from the C library if that is refused */
+struct plat_tid plat_thread_id(void); /* from the kernel; from the C library if the system call is refused */
 struct plat_tid plat_main_thread(void);
 bool plat_thread_is_main(void);
 void plat_thread_name(struct plat_tid thread, char *name, size_t size);
@@ -217,8 +217,8 @@ int plat_threads_left(void);
 /* Value: a snapshot of another thread, as far as the kernel reports it. */
 struct plat_thread_snapshot {
     char state;        /* R running, S asleep, D in the kernel, T stopped, t traced, Z dead, ? unknown */
-    long call;         /* number of the system call it is in, -1 = none or unknown */
-    uintptr_t address; /* of its next instruction, 0 = unknown */
+    long call;         /* number of the system call that the thread is in, -1 = none or unknown */
+    uintptr_t address; /* address of the thread's next instruction, 0 = unknown */
 };
 void plat_thread_snapshot(struct plat_tid thread, struct plat_thread_snapshot *look);
 

@@ -84,7 +84,8 @@ static int add_tls(struct dl_phdr_info *info, size_t size, void *bytes)
 
 void plat_thread_attr_init(struct plat_thread_attr *attr)
 {
-    long process = (long)plat_main_thread().number; /* the calling thread may be bound to a CPU of its own */
+    long process =
+        (long)plat_main_thread().number; /* queried instead of the calling thread, which may be bound to one CPU */
 
     memset(&attr->cpus, 0, sizeof(attr->cpus));
     if (plat_syscall(SYS_sched_getaffinity, process, sizeof(attr->cpus), (long)&attr->cpus, 0, 0, 0) <= 0)
@@ -136,7 +137,7 @@ static void set_policy(pthread_attr_t *attributes, int priority)
 /* Attributes to try for a new thread; the system may refuse each of them. */
 struct place {
     const struct plat_cpus *cpus; /* NULL: the creator's */
-    bool inherits;                /* the thread also takes the creator's scheduling policy */
+    bool inherits; /* true: the thread inherits the creator's scheduling policy, and @priority is unused */
     int priority;
 };
 
@@ -200,7 +201,7 @@ static bool is_refused(int error)
     return error == EAGAIN || error == ENOMEM;
 }
 
-/* Create a thread, without those of priority, CPUs and policy that the system refuses: the process may have lost these
+/* Create a thread, without each of priority, CPUs and policy that the system refuses: the process may have lost these
  * CPUs, and a sandbox may return any error.  The last attempt inherits all of them from the creator. */
 static int create_somewhere(struct plat_thread *thread, const struct plat_cpus *cpus, size_t stack_bytes)
 {
@@ -354,7 +355,7 @@ int plat_thread_exit_prepare(unsigned int *key, void (*destructor)(void *))
         error = pthread_key_create(&made, destructor);
     }
 
-    if (count && (error || made >= KEYS_IN_THREAD)) { /* other code has the last of these keys */
+    if (count && (error || made >= KEYS_IN_THREAD)) { /* all keys up to the last in-thread key are taken */
         if (!error)
             pthread_key_delete(made);
         made = lower[--count];

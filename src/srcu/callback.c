@@ -5,13 +5,14 @@
  */
 #include "srcu/srcu.h"
 
-/* Callbacks of one domain that run before the other domains are served. */
+/* Maximum number of callbacks of one domain that run before the next domain is served. */
 #define DOMAIN_BATCH 256
 
 uint64_t srcu_pending(const struct srcu_struct *domain)
 {
     const struct srcu_inner *inner = srcu_inner_const(domain);
-    uint64_t invoked = rtrcu_load_acquire(&inner->invoked); /* read first: never above enqueued */
+    uint64_t invoked =
+        rtrcu_load_acquire(&inner->invoked); /* read before the number enqueued, so the difference is not negative */
     return cbqueue_enqueued(&inner->queue) - invoked;
 }
 
@@ -44,7 +45,7 @@ static void move_on(struct srcu_struct *domain)
     inner->waiting = cbqueue_take_inbox(&inner->queue);
     if (cbchain_is_empty(&inner->waiting))
         return;
-    int64_t since_ns = rtrcu_exchange(&inner->inbox_ns, 0); /* 0: its producer is about to store it */
+    int64_t since_ns = rtrcu_exchange(&inner->inbox_ns, 0); /* 0: the producer has not stored the time yet */
     rtrcu_store_relaxed(&inner->waiting_ns, since_ns ? since_ns : plat_clock_now());
     inner->cookie = srcu_snap(domain);
     srcu_want(domain, inner->cookie);
@@ -108,7 +109,8 @@ static void invoke(struct rcu_head *head)
     head->func(head);
 }
 
-/* Run a batch, and return its markers, linked.  It ends at a link that its producer has not finished. */
+/* Run a batch, and return the linked list of its markers.  The batch ends early at a link that its producer has not
+ * finished. */
 static struct rcu_head *run_batch(struct callback *cb, struct srcu_inner *inner)
 {
     struct rcu_head *markers = NULL, *head;

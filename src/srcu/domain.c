@@ -156,8 +156,8 @@ void srcu_after_fork_parent(struct srcu *all)
     lock_release(&all->lock);
 }
 
-/* Reset a domain in the child, where it has no section and no callback: these continue in the parent.  So a grace
- * period in progress has ended. */
+/* Reset a domain in the child.  Its sections and callbacks continue only in the parent, so in the child the domain has
+ * neither, and a grace period in progress has ended. */
 static void domain_after_fork(struct srcu *all, struct srcu_struct *domain, struct plat_tid old_thread_id)
 {
     struct srcu_inner *inner = srcu_inner(domain);
@@ -174,7 +174,7 @@ static void domain_after_fork(struct srcu *all, struct srcu_struct *domain, stru
     cbqueue_init(&inner->queue);
     inner->seq = seq;
     inner->wanted = wanted;
-    if (runs) { /* the callback that forked is still to return */
+    if (runs) { /* a callback forked: it continues here, and its return raises `invoked` to 0 */
         inner->runner = lock_thread_id();
         inner->invoked = UINT64_MAX;
     }

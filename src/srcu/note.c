@@ -14,13 +14,13 @@ static struct srcu_note *take(struct srcu *all, struct srcu_struct *domain)
             continue;
         uint32_t noted = rtrcu_load_relaxed(&all->noted);
         while (noted <= i && !rtrcu_compare_exchange(&all->noted, &noted, i + 1))
-            ; /* each failure means that another thread has raised it */
+            ; /* each failure means that another thread has raised `noted` */
         return &all->notes[i];
     }
     return NULL;
 }
 
-/* A note of @domain, of @index unless that is negative, and of @thread unless that is 0. */
+/* Find a note of @domain with @index and @thread; a negative @index and a @thread of 0 match every note. */
 static struct srcu_note *find(struct srcu *all, const struct srcu_struct *domain, int index, uint32_t thread)
 {
     for (struct srcu_note *note = all->notes; note < all->notes + rtrcu_load_acquire(&all->noted); note++) {

@@ -26,10 +26,10 @@ void srcu_want(struct srcu_struct *domain, uint64_t cookie)
     struct srcu_inner *inner = srcu_inner(domain);
     uint64_t wanted = rtrcu_load_relaxed(&inner->wanted);
     while (seq_before(wanted, cookie) && !rtrcu_compare_exchange(&inner->wanted, &wanted, cookie))
-        ; /* each failure means that another thread has raised it */
+        ; /* each failure means that another thread has raised `wanted` */
 }
 
-/* The index that sections which begin now do not use. */
+/* The index that sections do not use when they begin now. */
 static uint32_t other_index(const struct srcu_struct *domain)
 {
     return ~rtrcu_load_relaxed(&domain->current) & 1;
@@ -76,14 +76,15 @@ static bool advance(struct srcu_struct *domain)
     return true;
 }
 
-/* Wake the waiters and clear the slot for the next announcement; waiters check again by themselves.  Any context. */
+/* Clear the slot for the next announcement, and wake its waiters, which then check their own conditions.  Any
+ * context. */
 void srcu_wake(uint32_t *slot, uint32_t announced)
 {
     if (!reader_self_is(READER_STATE_DEADLINE) && rtrcu_compare_exchange(slot, &announced, 0))
         (void)plat_futex_wake(slot, INT32_MAX);
 }
 
-/* [O34] As an unlock: wakes waiters that have announced themselves before the last transition. */
+/* [O34] Same ordering as in rtrcu_srcu_leave(): wakes waiters that announced themselves before the last transition. */
 struct srcu_look srcu_step(struct srcu_struct *domain)
 {
     struct srcu_inner *inner = srcu_inner(domain);

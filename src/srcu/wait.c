@@ -11,7 +11,7 @@ static bool is_over(const struct srcu_struct *domain, struct srcu_look look)
            srcu_looks_drained(domain, 1u << look.index);
 }
 
-/* Watch for spin_us.  True: the wait is over. */
+/* Poll for up to spin_us.  True: the wait is over. */
 static bool watch(const struct srcu *all, const struct srcu_struct *domain, struct srcu_look look)
 {
     int64_t until = plat_clock_now() + config_now(all->config)->spin_us * 1000;
@@ -47,7 +47,7 @@ void srcu_report_if_old(struct srcu *all, struct srcu_struct *domain)
         return;
     if (age_ns < due_ns || !rtrcu_compare_exchange(&inner->report_ns, &due_ns, watch_next_report(all->watch, due_ns)))
         return;
-    if (!due_ns) /* this is the first check */
+    if (!due_ns) /* the first check only sets the age at which a report is due */
         return;
     int64_t inside = (int64_t)srcu_inside(domain);
     if (inside >= 0)

@@ -64,7 +64,7 @@ static int64_t pass(struct srcu *all)
     lock_release(&all->lock);
 
     struct srcu_struct *domain;
-    while ((domain = next_ready(all, number, &due))) { /* once for each domain */
+    while ((domain = next_ready(all, number, &due))) { /* bounded: each pass returns a domain only once */
         int64_t rest_ns = srcu_run(all, domain) ? 0 : work_tick_ns(all->work);
         due = rest_ns < due ? rest_ns : due;
     }
@@ -79,8 +79,8 @@ static void on_thread_end(void *unused)
     plat_die("rtrcu: a callback of call_srcu() has ended the thread that serves all domains; callbacks must return\n");
 }
 
-/* The worker's thread: serve all domains and sleep, in turn.  The event is read before the queues, so that a call after
- * the pass ends the sleep.  Deadline threads wake no thread, so the sleep is bounded while one exists. */
+/* The worker's thread: alternately serve all domains and sleep.  The event is read before the queues, so a call_srcu()
+ * after the pass ends the sleep.  Deadline threads wake no thread, so the sleep is bounded while one exists. */
 static void *body(void *argument)
 {
     struct srcu *all = argument;
@@ -125,8 +125,8 @@ void srcu_report_no_worker(struct srcu *all)
                    " srcu_barrier() or for that thread (printed once)\n");
 }
 
-/* Wait until the callbacks queued before this call have returned.  The caller serves the domains itself meanwhile if
- * it is the worker, in a callback of another domain, or if no worker can be notified. */
+/* Wait until the callbacks queued before this call have returned.  Meanwhile the caller serves the domains itself in
+ * two cases: it is the worker, inside a callback of another domain; or no worker can be notified. */
 void srcu_wait_for_callbacks(struct srcu *all, struct srcu_struct *domain)
 {
     struct srcu_marker marker;

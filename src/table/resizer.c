@@ -6,8 +6,8 @@
  */
 #include "table/table.h"
 
-/* Interval of polls for requests of deadline threads, which wake no thread; and while none is online, in case one comes
- * online. */
+/* Intervals at which the resizer polls for requests of deadline threads, which wake no thread: while one is online; and
+ * while none is, since one may come online. */
 #define DEADLINE_POLL_NS 10000000
 #define IDLE_POLL_NS 1000000000
 
@@ -79,8 +79,8 @@ static int64_t pass(struct resizer *resizer)
     return due;
 }
 
-/* The resizer's thread: make a pass over all tables and sleep, in turn.  The event is read before the requests, so that
- * a request after the pass ends the sleep. */
+/* The resizer's thread: alternately make a pass over all tables and sleep.  The event is read before the requests, so a
+ * request after the pass ends the sleep. */
 static void *body(void *argument)
 {
     struct resizer *resizer = argument;

@@ -165,7 +165,7 @@ struct table_search {
 /* Search @bucket.  Under the stripe. */
 void table_find(struct rtrcu_hash_line *bucket, struct table_search *search);
 void table_line_put(struct rtrcu_hash_line *line, unsigned int slot, struct rtrcu_hash_node *node);
-/* Put @node, which was not found, into the free slot, or on the chain of @bucket. */
+/* After a search that found no entry: put @node into the free slot, or on the chain of @bucket. */
 void table_put(struct rtrcu_hash_line *bucket, const struct table_search *search, struct rtrcu_hash_node *node);
 /* Replace search->found by @fresh; @fresh NULL: remove it. */
 void table_exchange(const struct table_search *search, struct rtrcu_hash_node *fresh);
@@ -174,7 +174,7 @@ void table_exchange(const struct table_search *search, struct rtrcu_hash_node *f
 
 /* Create a generation of @table, not yet part of it.  NULL: no memory. */
 struct generation *generation_create(const struct table *table, uint64_t buckets);
-/* Make the next TABLE_STEP_TOUCH bytes present.  True: all bytes are. */
+/* Make the next TABLE_STEP_TOUCH bytes present in memory.  True: all bytes are present. */
 bool generation_touch(struct generation *generation);
 /* Ensure that at least @lines overflow lines are unused.  False: no memory. */
 bool generation_supply(struct generation *generation, uint64_t lines);

@@ -12,11 +12,11 @@ struct marker {
     struct waiting *waiting;
 };
 
-/* State of one rcu_barrier().  Not on the caller's stack: a fork's child may have the markers in its queues, but not
- * the caller.  Such a child never frees it. */
+/* State of one rcu_barrier().  In allocated memory, since a fork's child may have the markers in its queues, but not
+ * the calling thread.  Such a child never frees the state. */
 struct waiting {
-    uint32_t left;  /* atomic: futex: markers not reached yet */
-    uint32_t users; /* atomic: these markers, and the caller */
+    uint32_t left;  /* atomic: futex: number of markers not reached yet */
+    uint32_t users; /* atomic: number of users: markers that have not run, and the caller */
     struct marker marker[];
 };
 
@@ -54,8 +54,8 @@ static void queue_markers(struct rtrcu_adopted *adopted, struct waiting *waiting
     }
 }
 
-/* Queue markers if @waiting has room for all servers; NULL: it has none.  Returns the number of servers; if it exceeds
- * the room, nothing is queued. */
+/* Queue markers if @waiting is not NULL and has room for all servers, else queue nothing.  Returns the number of
+ * servers. */
 static uint32_t mark(struct rtrcu_adopted *adopted, struct waiting *waiting, uint32_t room)
 {
     lock_acquire(&adopted->servers_lock);
@@ -102,7 +102,7 @@ static void wait_for(struct rtrcu_adopted *adopted, struct waiting *waiting)
     uint32_t left;
 
     while ((left = rtrcu_load_acquire(&waiting->left)) != 0) { /* ends when the servers reach their markers */
-        bool all_run = urge_all(adopted);                      /* in a fork's child the threads must be created */
+        bool all_run = urge_all(adopted);                      /* a fork's child must create the threads anew */
         urcu_sleep_on(adopted, &waiting->left, left, all_run ? WORK_PATIENCE_NS : urcu_tick_ns(adopted));
         urcu_report_if_late(adopted, &late, NULL);
     }
@@ -117,7 +117,7 @@ void urcu_barrier(struct rtrcu_adopted *adopted)
     tally_raise(&adopted->barriers);
     struct waiting *waiting = mark_all(adopted);
     wait_for(adopted, waiting);
-    tally_lower_if_raised(&adopted->barriers); /* a fork's child has reset it */
+    tally_lower_if_raised(&adopted->barriers); /* in a fork's child the tally was reset */
     put_waiting(waiting);
     urcu_wait_end(adopted, was_online);
 }

@@ -36,8 +36,8 @@ static void end(struct rtrcu_adopted **adopted)
         urcu_server_wake(&(*adopted)->ordinary);
 }
 
-/* Run the functions counted for this pass, then cease to be the drainer: by a cleanup, since a function may throw or
- * end the thread. */
+/* Run the functions counted for this pass, then cease to be the drainer.  A cleanup does the latter, since a function
+ * may throw or end the thread. */
 static void run_noted(struct rtrcu_adopted *claimed)
 {
     struct rtrcu_adopted *adopted __attribute__((cleanup(end))) = claimed;
@@ -60,8 +60,8 @@ static void drain(struct rtrcu_adopted *adopted, struct adopt_ring *first, struc
 
 /* ---- deferring ---- */
 
-/* Notify the default server of rings to drain.  [O8] As urcu_server_call(): the push is visible before the flag is
- * read. */
+/* Notify the default server of rings to drain.  [O8] Same ordering as in urcu_server_call(): the push is visible before
+ * the flag is read. */
 static void wake_server(struct rtrcu_adopted *adopted)
 {
     bool is_told = rtrcu_load_relaxed(&adopted->defers);
@@ -88,8 +88,8 @@ static void run_apart(struct rcu_head *head)
     rtrcu_fetch_add(&adopted->apart, (uint32_t)-1);
 }
 
-/* Queue the function as a callback, outside the ring's order.  Without memory for the callback, wait for a grace period
- * and run the function here. */
+/* Queue the function as a callback of the default server, so not in the ring's order.  If there is no memory for the
+ * callback, wait for a grace period and run the function here. */
 static void defer_apart(struct rtrcu_adopted *adopted, struct urcu_deferred deferred)
 {
     struct apart *apart = malloc(sizeof(*apart));

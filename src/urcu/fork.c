@@ -88,16 +88,16 @@ static void forget_readers(struct rtrcu_adopted *adopted)
     adopted->holdouts = 0;
 }
 
-/* Called by the server's own thread: is that thread inside a callback?  False in a handler between two callbacks, or
- * before a callback has been taken out of the batch. */
+/* Called by the server's own thread, perhaps in a signal handler: is that thread inside a callback?  False between two
+ * callbacks, and while the next callback is still in the batch. */
 static bool is_in_callback(const struct adopt_server *server)
 {
     return rtrcu_load_relaxed(&server->started) != rtrcu_load_relaxed(&server->invoked) &&
            rtrcu_load_relaxed(&server->running) != cbchain_first(&server->batch);
 }
 
-/* Reset one server.  If its own thread forks in a callback, that thread continues as the server in the child; not if
- * the thread has ended its service and forks in a destructor. */
+/* Reset one server.  If its own thread forked in a callback, the child's thread continues as the server.  If that
+ * thread had ended its service and forked in a destructor, the server has no thread in the child. */
 static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *server, struct plat_tid old_thread_id)
 {
     bool survives = !plat_tid_is_nobody(old_thread_id) &&
@@ -115,12 +115,12 @@ static void forget_thread(struct rtrcu_adopted *adopted, struct adopt_server *se
     rtrcu_store_relaxed(&server->event, 0);
     rtrcu_store_relaxed(&server->urgent, 0);
     rtrcu_store_relaxed(&server->ended, 0);
-    rtrcu_store_relaxed(&server->stop, 0); /* the thread that was freeing it does not exist here */
+    rtrcu_store_relaxed(&server->stop, 0); /* a thread that was freeing the server does not exist here */
     server->held_off_ns = 0;
     server->joined_by_program = false;
     (void)cbqueue_repair(&server->queue);
     cbchain_repair(&server->batch);
-    /* The remaining callbacks, and the one in which the calling thread forks. */
+    /* The callbacks left in the batch, and the running callback, if it called fork(). */
     uint64_t left = cbchain_count(&server->batch) + (survives && is_in_callback(server));
     adopted->lost_at_fork += cbqueue_recount_after_fork(&server->queue, rtrcu_load_relaxed(&server->invoked), left);
 }

@@ -16,7 +16,7 @@
 /* Number of times that the server reads a link whose producer has not finished it, before the server sleeps. */
 #define LINK_LOOKS 64
 #define LINK_NAP_NS 50000
-/* A thread that queues checks the limits once per this many calls. */
+/* The limits are checked when a server's number of queued callbacks is a multiple of this. */
 #define CHECK_EVERY 64
 
 static void wake(struct adopt_server *server)
@@ -84,8 +84,8 @@ static bool has_work(const struct adopt_server *server)
            rtrcu_load_acquire(&server->stop);
 }
 
-/* Sleep until there is work.  [O8] The server's half, as driver_sleep_until_new(); a thread that queues has exchanged
- * the inbox's tail, then reads the flag. */
+/* Sleep until the server has work.  [O8] The server's half, as driver_sleep_until_new(); a thread that queues has
+ * exchanged the inbox's tail, then reads the flag. */
 static void sleep_idle(struct adopt_server *server, uint32_t event)
 {
     rtrcu_exchange(&server->sleeping, URCU_ASLEEP);
@@ -118,9 +118,9 @@ static bool is_allowed(struct adopt_server *server, bool *anyway)
     return work_pause_allows(&all->pause, all->config, &server->held_off_ns, anyway);
 }
 
-/* True: a batch may begin; @anyway: although a thread forks.  False, after a short sleep: it may not, since a fork's
- * prepare handler waits until no callback is running.  If a forking thread has seen this thread as serving meanwhile,
- * end_batch() notifies it. */
+/* May a batch begin?  *@anyway becomes true if it may begin although a thread is forking.  False, after a short sleep:
+ * a fork's prepare handler waits until no callback is running.  If a forking thread saw `serving` set meanwhile,
+ * end_batch() notifies that thread. */
 static bool begin_batch(struct adopt_server *server, bool *anyway)
 {
     struct urcu *all = server->adopted->all;
@@ -162,8 +162,8 @@ static struct rcu_head *next_of(struct adopt_server *server, const struct tally 
          looks++) { /* ends when the producer of the open link continues */
         rtrcu_store_relaxed(&server->running, cbchain_first(&server->batch));
         rtrcu_store_release(&server->started, rtrcu_load_relaxed(&server->invoked) + 1);
-        rtrcu_fence_light(); /* a handler that forks finds it in the batch, or finds that it has begun:
-                                is_in_callback() */
+        rtrcu_fence_light(); /* so is_in_callback(), in a handler that forks, finds the callback in the
+                                batch or started */
         struct rcu_head *head = cbqueue_pop(&server->batch);
         if (head || (forking && tally_read(forking)))
             return head;
@@ -188,7 +188,7 @@ static void run(struct rcu_head *head)
 /* One kind of work of a server: callbacks, or deferred functions. */
 struct errand {
     bool (*is_left)(struct adopt_server *server);
-    bool (*run_one)(struct adopt_server *server); /* false: none is left, or a thread forks */
+    bool (*run_one)(struct adopt_server *server); /* false: no work is left, or a thread is forking */
 };
 
 static bool callback_is_left(struct adopt_server *server)
@@ -278,7 +278,7 @@ static bool serve(struct adopt_server *server)
     urcu_wait(server->adopted, urcu_snap(server->adopted));
     if (drains) {
         run_all(server, &deferred);
-        (void)urcu_drain_release(server->adopted); /* serve() checks again */
+        (void)urcu_drain_release(server->adopted); /* the next serve() checks for further deferred functions */
     }
     run_all(server, &callbacks);
     rtrcu_store_relaxed(&server->batch_ns, 0);
@@ -292,7 +292,7 @@ static void *server_body(void *argument)
 
     reader_self_set(READER_STATE_OURS);
     rtrcu_store_relaxed(&server->thread_id, lock_thread_number());
-    call_begin(); /* a child that a handler forks from here on must end */
+    call_begin(); /* a child that a signal handler forks from here on is torn, and must end */
     if (server->cpu >= 0)
         (void)plat_cpu_bind(server->cpu);
 
@@ -310,7 +310,8 @@ static void *server_body(void *argument)
         ;
 
     call_end();
-    /* From here on the thread is no server: its destructors may queue callbacks, wait for them, and fork. */
+    /* From here on the thread does not act as a server: its destructors may queue callbacks, wait for them, and
+     * fork. */
     struct rtrcu_adopted_reader *self = urcu_self(adopted);
     if (self) { /* NULL for bp if a callback has unregistered the thread */
         self->server = NULL;
@@ -318,7 +319,8 @@ static void *server_body(void *argument)
     }
     urcu_unregister(adopted);
     rtrcu_exchange(&server->ended, 1);
-    plat_futex_wake(&server->ended, INT32_MAX); /* the server may have been freed: no thread waits there then */
+    plat_futex_wake(&server->ended,
+                    INT32_MAX); /* the server may have been freed by now: then no thread waits at this address */
     return NULL;
 }
 
@@ -330,8 +332,8 @@ static bool make_thread(struct adopt_server *server)
     uint32_t none = WORK_NONE;
     if (!rtrcu_compare_exchange(&server->state, &none, WORK_STARTING))
         return true;
-    if (rtrcu_load_acquire(&server->stop)) { /* the thread that frees it takes over its callbacks, and needs no server
-                                                thread */
+    if (rtrcu_load_acquire(&server->stop)) { /* the thread that frees the server moves its callbacks to the default
+                                                server */
         rtrcu_store_release(&server->state, WORK_NONE);
         return true;
     }
@@ -366,8 +368,8 @@ bool urcu_server_urge(struct adopt_server *server)
     return runs;
 }
 
-/* May the calling thread wait for a smaller backlog?  Not if a grace period or the backlog may depend on it: in a
- * section, online, or in a callback. */
+/* May the calling thread wait for a smaller backlog?  False in a section, online, or in a callback: the grace period,
+ * or the server itself, would wait for this thread. */
 static bool may_block(const struct rtrcu_adopted *adopted)
 {
     const struct rtrcu_adopted_reader *self = urcu_self(adopted);
@@ -497,9 +499,10 @@ static void hand_over(struct rtrcu_adopted *adopted, struct adopt_server *server
         call_slow(heir, true);
 }
 
-/* Make the server's thread stop, at the latest after its batch, and let no thread create it again.  True: it has
- * stopped, or does not exist.  Either a creating thread sees the stop flag, or this function sees that a thread is
- * being created, since both use atomic updates.  A creating thread that sees the flag is STARTING for a moment. */
+/* Request that the server's thread stops, at the latest after its batch, and that no thread creates it again.  True:
+ * the thread has stopped, or does not exist.  Since both sides use atomic updates, either a creating thread sees the
+ * stop flag, or this function sees WORK_STARTING.  A creating thread that sees the flag soon sets WORK_NONE
+ * again. */
 static bool has_stopped(struct adopt_server *server)
 {
     rtrcu_exchange(&server->stop, 1);
@@ -507,8 +510,8 @@ static bool has_stopped(struct adopt_server *server)
     return rtrcu_load_acquire(&server->state) == WORK_NONE || rtrcu_load_acquire(&server->ended);
 }
 
-/* Stops the server's thread, moves its callbacks to the default server, and joins the thread last: its destructors may
- * wait for callbacks, and a listed server without a thread would never run them. */
+/* Stops the server's thread, moves its callbacks to the default server, and only then joins the thread: destructors of
+ * that thread may wait for these callbacks, which this server no longer runs. */
 void urcu_server_free(struct rtrcu_adopted *adopted, struct adopt_server *server)
 {
     if (!server || server == &adopted->ordinary)
