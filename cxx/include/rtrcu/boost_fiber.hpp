@@ -28,8 +28,8 @@ class fiber_task : public boost::fibers::fiber_properties
 //
 //     boost::fibers::use_scheduling_algorithm<rtrcu::fiber_algorithm<boost::fibers::algo::shared_work>>();
 //
-// Boost calls the algorithm in the context of the fiber that is being suspended, on the thread that runs the next one:
-// there the first fiber parks and the next one resumes.
+// Boost calls pick_next() in the context of the fiber that is being suspended, on the thread that runs the next fiber.
+// pick_next() parks the task of the suspended fiber, and resumes the task of the next fiber.
 template <typename Algorithm = boost::fibers::algo::round_robin> class fiber_algorithm : public Algorithm
 {
   public:
@@ -46,8 +46,8 @@ template <typename Algorithm = boost::fibers::algo::round_robin> class fiber_alg
         return next;
     }
 
-    // A fiber launched by launch::dispatch runs immediately, without a call of pick_next().  Its launcher is passed
-    // here as ready, still mounted, in the context of the launched fiber.
+    // A fiber launched by launch::dispatch runs immediately, without a call of pick_next().  Boost passes its launcher
+    // to awakened(), in the context of the launched fiber.  The launcher's task is still mounted then, so park it here.
     void awakened(boost::fibers::context *context) noexcept override
     {
         boost::fibers::context *active = boost::fibers::context::active();

@@ -32,10 +32,10 @@ namespace rtrcu
 namespace detail
 {
 
-// The node to which a cell points.  Readers use @object alone; the head belongs to the library once the node is
+// The node to which a cell points.  Readers access only @object; @link belongs to the library once the node is
 // retired.
 template <typename T> struct node {
-    head link; // first; its function is set at construction
+    head link; // first member, for owner_of(); its function is set at construction
     T *object;
 
     explicit node(void (*reclaim)(rcu_head *)) noexcept : link{nullptr, reclaim}, object(nullptr)
@@ -55,7 +55,7 @@ template <typename T> struct node {
     }
 };
 
-// A value that was passed in a std::unique_ptr.
+// A node that keeps the std::unique_ptr in which the program passed the value.
 template <typename T, typename D> struct owning_node : node<T> {
     std::unique_ptr<T, D> owner;
 
@@ -69,7 +69,7 @@ template <typename T, typename D> struct owning_node : node<T> {
     }
 };
 
-// A value that is constructed in one allocation with its node.
+// A node that contains its value: one allocation for both.
 template <typename T> struct value_node : node<T> {
     T value;
 
@@ -131,11 +131,11 @@ struct scoped_section {
 class snapshot_check
 {
   protected:
-    // Called before the section ends: the thread no longer knows a task that has no section left.
+    // Called before the section ends: after a task's last section, is_in_task() may be false.
     void ends() const
     {
         if (!pthread_equal(began_, this_thread()) && !is_in_task())
-            misuse("a snapshot ends on another thread than the one where it began");
+            misuse("a snapshot ends on a thread other than the one where it began; end it on its own thread");
     }
 
   private:
@@ -151,8 +151,8 @@ struct snapshot_check {
 
 } // namespace detail
 
-// Debug builds use a namespace of their own: their snapshots are larger, and files of both kinds must not link by
-// accident.
+// Code built with RTRCU_DEBUG uses a namespace of its own: its snapshots are larger, and must not link by accident with
+// code built without RTRCU_DEBUG.
 #ifdef RTRCU_DEBUG
 inline namespace checked
 {
@@ -162,8 +162,8 @@ template <typename T, typename D = std::default_delete<T>> class cell;
 template <typename T, typename D = std::default_delete<T>> class retired;
 template <typename Key, typename T, typename Hash, typename Equal, typename Allocator> class hash_map;
 
-// A section, and the value that a cell had in it.  It stays in the block where it was created: it cannot be copied,
-// moved or allocated, and a temporary one returns nothing that could outlive it.
+// A section, and the value that was loaded in it from a cell or a hash map.  A snapshot stays in the block where it was
+// created: it cannot be copied, moved or allocated by new.  A temporary snapshot returns no pointer or reference.
 template <typename T> class [[nodiscard]] snapshot : detail::snapshot_check
 {
   public:
@@ -189,7 +189,7 @@ template <typename T> class [[nodiscard]] snapshot : detail::snapshot_check
     {
         return object_;
     }
-    // Deleted for temporaries; keep the snapshot: auto now = cell.read();
+    // Deleted for temporaries, whose section ends too early.  Keep the snapshot in a variable: auto now = cell.read();
     const T &operator*() const && = delete;
     const T *operator->() const && = delete;
     const T *get() const && = delete;
@@ -211,7 +211,7 @@ template <typename T> class [[nodiscard]] snapshot : detail::snapshot_check
     template <typename, typename> friend class cell;
     template <typename, typename, typename, typename, typename> friend class hash_map;
 
-    // Takes over a section that has begun: the snapshot owns the section from now on.
+    // The caller has begun the section; the snapshot ends it.
     explicit snapshot(const T *object) noexcept : object_(object)
     {
     }
@@ -252,13 +252,13 @@ template <typename T, typename D> class [[nodiscard]] retired
     {
         return node_ != nullptr;
     }
-    // Has the last reader left?  Never waits.
+    // Have all readers of the value left?  Never waits.
     bool ready() const noexcept
     {
         return !node_ || rtrcu_poll_state(cookie_);
     }
-    // Wait for the last reader, outside sections.  Then only the caller uses the value, which lives as long as this
-    // object.
+    // Wait, outside sections, until all readers of the value have left.  Then only the caller uses the value, which
+    // lives as long as this object.  Returns null if this object holds no value.
     T *wait() &noexcept RTRCU_DETAIL_BOUND
     {
         if (!node_)
@@ -267,7 +267,8 @@ template <typename T, typename D> class [[nodiscard]] retired
         return node_->object;
     }
     T *wait() && = delete;
-    // Wait for the last reader, and take the value.  A value that the cell constructed is moved into memory of its own.
+    // Wait until all readers of the value have left, and take the value.  A value that the cell constructed shares the
+    // allocation of its node, so it is moved into a new allocation.
     std::unique_ptr<T, D> release()
     {
         if (!wait())
@@ -278,7 +279,8 @@ template <typename T, typename D> class [[nodiscard]] retired
         if constexpr (std::is_same_v<D, std::default_delete<T>> && std::is_move_constructible_v<T>)
             return std::make_unique<T>(std::move(*last->object));
         else
-            detail::misuse("retired::release() of a value that the cell made and that cannot be moved");
+            detail::misuse("retired::release() cannot move a value that the cell constructed into a std::unique_ptr<T, "
+                           "D>; use wait()");
     }
 
   private:
@@ -365,7 +367,7 @@ template <typename T, typename D> class cell
     {
         replace(nullptr);
     }
-    // As store(), but return the old value.
+    // As store(), but return the old value, whose readers may still use it.
     retired<T, D> exchange(owner_type next)
     {
         return retired<T, D>(place_.exchange(detail::own(std::move(next)).release(), std::memory_order_acq_rel));
@@ -375,28 +377,27 @@ template <typename T, typename D> class cell
     //
     //     [](T &copy) { ... }                                           changes a copy
     //     [](const T &old) { ... return a T; }                          makes the next value
-    //     [](const T &old) { ... return a std::unique_ptr<T, D>; }      makes it with its owner; null: nothing changes
+    //     [](const T &old) { ... return a std::unique_ptr<T, D>; }      makes the next value; null: nothing changes
     //
-    // Updaters do not wait for each other: if another one was faster, this one discards its value and starts over with
-    // the new value, so @change may be called more than once.  @change runs in a section. An exception of @change, or
-    // of the copy, leaves the cell unchanged.  False if nothing changed: the cell is empty, or @change returned null.
+    // Updaters do not wait for each other: an updater that finds the value replaced discards its own result and starts
+    // over with the new value, so @change may be called more than once.  @change runs in a section.  If @change or the
+    // copy throws, the cell is unchanged.  Returns false if nothing changed: the cell is empty, or @change returned
+    // null.
     template <typename Change> bool update(Change &&change)
     {
-        for (bool updated;
-             ;) { /* ends when no other updater was faster; each other updater is faster at most once per update */
+        for (bool updated;;) { /* ends when the value was not replaced during an attempt */
             detail::scoped_section within;
             if (attempt(change, updated))
                 return updated;
         }
     }
-    // As update() above, in a section that the caller has open. With a quiescent_guard, the update opens no section of
-    // its own.
+    // As update() above, in a section that the caller has open.  This saves the section that update() opens otherwise.
     template <typename Section, typename Change, std::enable_if_t<detail::is_section<Section>::value, int> = 0>
     bool update(const Section &within, Change &&change)
     {
         (void)within;
         bool updated;
-        while (!attempt(change, updated)) /* ends as the loop of the other update() does */
+        while (!attempt(change, updated)) /* ends when the value was not replaced during an attempt */
             ;
         return updated;
     }
@@ -404,8 +405,9 @@ template <typename T, typename D> class cell
   private:
     static constexpr bool makes_values = std::is_same_v<D, std::default_delete<T>>;
 
-    // Called in a section, so that the old value is not destroyed, and no new one can have its address.  False: another
-    // updater was faster.
+    // Try once to replace the value.  Called in a section: there the old value is not freed, so no new value can have
+    // its address.  False: another thread replaced the value first.  @updated: false if there was nothing to replace it
+    // by.
     template <typename Change> bool attempt(Change &change, bool &updated)
     {
         node *old = place_.load(std::memory_order_acquire);
@@ -433,9 +435,11 @@ template <typename T, typename D> class cell
         if constexpr (std::is_same_v<Result, owner_type>) {
             return detail::own(change(old));
         } else {
-            static_assert(makes_values, "with a deleter of its own, update() takes a function that returns an owner");
+            static_assert(
+                makes_values,
+                "a cell with a custom deleter D needs an update() function that returns a std::unique_ptr<T, D>");
             static_assert(!std::is_polymorphic_v<T> || std::is_final_v<T>,
-                          "a copy of a T may be less than the value: return an owner");
+                          "a copy of a T may slice a value of a derived class: return a std::unique_ptr<T, D>");
             return changed_value<Result, Value>(change, old);
         }
     }
@@ -445,7 +449,9 @@ template <typename T, typename D> class cell
     {
         if constexpr (std::is_void_v<Result>) {
             static_assert(!std::is_const_v<T>, "a const value cannot be changed: return the next value");
-            static_assert(!std::is_invocable_v<Change &, Value>, "the function returns nothing, so it must take a T &");
+            static_assert(
+                !std::is_invocable_v<Change &, Value>,
+                "the function returns nothing, so it must take a T &: update() publishes the copy that it changes");
             std::unique_ptr<detail::value_node<T>> next(new detail::value_node<T>(old));
             change(next->value);
             return unread(next.release());

@@ -31,13 +31,13 @@ namespace rtrcu
 namespace detail
 {
 
-// The type that is passed to co_await: the type of the argument itself.
+// The result type of parking() and across(), which co_await receives: a reference to their argument.
 template <typename Awaited> struct handed_on {
     using type = Awaited &&;
 };
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
-// gcc 12 copies an awaiter that a function returns by reference; gcc 13 does not.  So an awaiter that any coroutine
-// could await is wrapped in one that refers to it, and the promise sees the wrapper.
+// gcc 12 copies an awaiter that a function returns by reference; gcc 13 does not.  So an argument that is itself an
+// awaiter for every type of coroutine is wrapped in an awaiter that refers to it.  The promise gets the wrapper.
 template <typename Awaiter> struct referring {
     Awaiter &to;
 
@@ -72,8 +72,8 @@ template <typename Awaited> using handed_on_t = typename handed_on<Awaited>::typ
 
 } // namespace detail
 
-// Parks a task while this lives, if the task has guards.  Without guards it does nothing: open sections then belong to
-// the thread.
+// Parks a task during the lifetime of this object, if the task has guards.  If it has none, nothing is parked: open
+// sections then belong to the thread.
 class parked
 {
   public:
@@ -104,8 +104,8 @@ class parked
     task *owner_ = nullptr;
 };
 
-// co_await rtrcu::parking(task, x): as co_await x, during which guards of @owner may be alive.  The sections of @owner
-// are parked before x can resume the coroutine on another thread, and resumed on the coroutine's thread when the full
+// co_await rtrcu::parking(task, x) awaits x; guards of the task may be alive meanwhile.  The task's sections are parked
+// before x can resume the coroutine on another thread.  They are resumed on the coroutine's thread when the full
 // expression ends: @until_then is a temporary of that expression.
 template <typename Awaited>
 [[nodiscard]] detail::handed_on_t<Awaited> parking(task &owner, Awaited &&awaited RTRCU_DETAIL_BOUND,
@@ -115,8 +115,8 @@ template <typename Awaited>
     return static_cast<detail::handed_on_t<Awaited>>(awaited);
 }
 
-// A read-side critical section of a coroutine, on whichever thread it runs.  Until the section is listed, it costs as
-// much as a guard; a listed section involves no thread.  @name is kept by reference, for reports.
+// A read-side critical section of a coroutine, on whichever thread the coroutine runs.  Until the section is listed, it
+// costs as much as a guard; a listed section belongs to no thread.  @name appears in reports; only the pointer is kept.
 class section
 {
   public:
@@ -144,7 +144,7 @@ class section
             rcu_task_list(&state_);
         listed_ = true;
     }
-    // co_await section.across(x): as co_await x, inside the section, which is listed first.
+    // co_await section.across(x) lists the section, then awaits x inside it.
     template <typename Awaited>
     [[nodiscard]] detail::handed_on_t<Awaited> across(Awaited &&awaited RTRCU_DETAIL_BOUND) noexcept
     {

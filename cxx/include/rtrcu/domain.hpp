@@ -26,7 +26,8 @@ namespace rtrcu
 class domain
 {
   public:
-    // A section.  It may be moved, also to another thread; a guard that was moved from holds no section.
+    // A section of the domain.  A guard may be moved, also to another thread; a guard that was moved from holds no
+    // section.
     class [[nodiscard]] guard
     {
       public:
@@ -48,7 +49,7 @@ class domain
             end();
         }
 
-        // End the section before the scope does.
+        // End the section before the end of the scope.
         void end() noexcept
         {
             if (srcu_struct *held = std::exchange(domain_, nullptr))
@@ -74,15 +75,15 @@ class domain
     {
         rtrcu_srcu_init(&state_, name);
     }
-    // Waits for open sections, and for retired objects, also those that their destructors retire.  No section may begin
-    // meanwhile.
+    // Waits until open sections have ended and retired objects are destroyed, also objects that their destructors
+    // retire.  No section may begin during the call.
     ~domain()
     {
         do
             srcu_barrier(&state_);
         while (rtrcu_srcu_pending(&state_) != 0);
         if (cleanup_srcu_struct(&state_) != 0)
-            detail::misuse("a domain is destroyed while it is in use");
+            detail::misuse("a domain is destroyed while a section or a call uses it; end these first");
     }
     domain(const domain &) = delete;
     domain &operator=(const domain &) = delete;

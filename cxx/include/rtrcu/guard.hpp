@@ -13,7 +13,7 @@ namespace rtrcu
 
 class parked;
 
-// The part of a task that its scheduler calls.
+// A task, which its scheduler parks when it leaves a thread, and resumes on the thread where it continues.
 class task
 {
   public:
@@ -30,7 +30,7 @@ class task
 
     void park() noexcept
     {
-        parked_ = true; // first: afterwards another thread may resume this task
+        parked_ = true; // before the call: after the call another thread may resume this task
         rcu_task_park(&state_);
     }
     void resume() noexcept
@@ -51,8 +51,8 @@ class task
     friend class guard;
     friend class parked;
 
-    // The task is mounted on a thread while it has guards of its own; without them it may move to another thread
-    // unnoticed.
+    // Begin a section of a guard.  The task is mounted on a thread only while it has guards, so a task without guards
+    // may move to another thread without a call.
     void enter() noexcept
     {
         if (guards_++ == 0 || parked_)
@@ -73,8 +73,8 @@ class task
     bool parked_ = false;
 };
 
-// A section that lasts until the end of the scope, on whichever thread that is.  It may be moved to another scope of
-// the same thread, or of the same task; a guard that was moved from holds no section.
+// A section that lasts until the end of the scope.  A guard may be moved to another scope of the same thread, or of the
+// same task if it has a task; a guard that was moved from holds no section.
 class [[nodiscard]] guard
 {
   public:
@@ -103,7 +103,7 @@ class [[nodiscard]] guard
         end();
     }
 
-    // End the section before the scope does.
+    // End the section before the end of the scope.
     void end() noexcept
     {
         if (!std::exchange(held_, false))

@@ -7,8 +7,8 @@
 //         use(now->port);
 //
 // A published value never changes: update() and insert_or_assign() replace it.  Removed values are destroyed after a
-// grace period, by the invoker of callbacks (docs/callbacks.md).  Hash and comparison are called under a lock of the
-// table: they must not throw nor use a table.
+// grace period, by the invoker of callbacks (docs/callbacks.md).  The comparison is called under a lock of the table:
+// it must not throw nor use a table.
 #ifndef RTRCU_HASH_MAP_HPP
 #define RTRCU_HASH_MAP_HPP
 
@@ -49,13 +49,14 @@ struct hash_links {
     }
 };
 
-// Each entry keeps its allocator, which takes no memory if it has no state: the map may not exist any more when the
-// entry is freed.
+// Each entry keeps a copy of the map's allocator, since the map may have been destroyed when the entry is freed.  A
+// copy without state takes no memory.
 template <typename Key, typename T, typename Allocator> struct hash_entry : hash_links, Allocator {
-    static_assert(!std::is_final_v<Allocator>, "an entry inherits from its allocator");
+    static_assert(!std::is_final_v<Allocator>, "the allocator class must not be final: an entry inherits from it");
     using own_allocator = typename std::allocator_traits<Allocator>::template rebind_alloc<hash_entry>;
     using traits = std::allocator_traits<own_allocator>;
-    static_assert(std::is_same_v<typename traits::pointer, hash_entry *>, "the allocator's pointer must be plain");
+    static_assert(std::is_same_v<typename traits::pointer, hash_entry *>,
+                  "the allocator's pointer type must be a plain pointer");
 
     const Key key;
     const T value;
@@ -116,7 +117,7 @@ template <typename Key, typename T, typename Allocator> struct hash_entry : hash
     }
 };
 
-// Keys of other types are accepted if both classes permit it.
+// True if Hash and Equal both have is_transparent: look-ups then accept keys of any type.
 template <typename Hash, typename Equal, typename = void> struct takes_any_key : std::false_type {
 };
 template <typename Hash, typename Equal>
@@ -132,7 +133,7 @@ inline namespace checked
 #endif
 
 // Keys of other types than Key are accepted if Hash and Equal have is_transparent.  For keys from untrusted sources use
-// a Hash with a secret: with std::hash of numbers and of most strings, others can choose keys that collide.
+// a Hash with a secret: with std::hash of numbers and of most strings, an attacker can choose keys that collide.
 template <typename Key, typename T, typename Hash = std::hash<Key>, typename Equal = std::equal_to<Key>,
           typename Allocator = std::allocator<std::pair<const Key, T>>>
 class hash_map
@@ -162,8 +163,8 @@ class hash_map
     explicit hash_map(const Allocator &allocator) : hash_map(0, Hash(), Equal(), allocator)
     {
     }
-    // Called when no other thread begins to use the map; readers that are inside may continue. Does not wait for these
-    // readers.
+    // No thread may begin to use the map during the call.  Readers that are already inside may continue; the call does
+    // not wait for them.
     ~hash_map()
     {
         clear();
@@ -208,7 +209,7 @@ class hash_map
         return static_cast<bool>(find(key));
     }
 
-    // Insert a value constructed from @arguments unless @key has one.  True: inserted.
+    // Insert a value constructed from @arguments, unless @key has a value.  True: inserted.
     template <typename K, typename... Arguments> bool try_emplace(K &&key, Arguments &&...arguments)
     {
         if (contains(key))
@@ -221,12 +222,12 @@ class hash_map
         (void)fresh.release();
         return true;
     }
-    // Set the value of @key; readers see the old or the new one.  True: @key had no value.
+    // Set the value of @key; readers see the old or the new value.  True: @key had no value.
     template <typename K, typename V> bool insert_or_assign(K &&key, V &&value)
     {
         unread fresh = entry::make(allocator_, std::forward<K>(key), std::forward<V>(value));
         const std::uint64_t hash = hash_(fresh->key);
-        for (;;) { /* ends when no other thread removes the old value in between */
+        for (;;) { /* ends when no other thread removes or replaces @old before replace() */
             detail::scoped_section within;
             rtrcu_hash_node *old = nullptr;
             const bool inserted = insert(*fresh, hash, &old) == 0;
@@ -244,7 +245,7 @@ class hash_map
     template <typename Q, if_key<Q> = 0> bool erase(const Q &key)
     {
         const std::uint64_t hash = hash_(key);
-        for (;;) { /* ends when no other thread changes the value in between */
+        for (;;) { /* ends when no other thread changes the value before remove() */
             detail::scoped_section within;
             entry *old = entry_of(key, hash);
             if (!old)
@@ -258,12 +259,12 @@ class hash_map
     //     [](T &copy) { ... }                     changes a copy
     //     [](const T &old) { ... return a T; }    makes the next value
     //
-    // @change runs in a section, outside the table's locks, and again if another thread was faster. An exception leaves
-    // the map unchanged.  False: @key has no value.
+    // @change runs in a section, outside the table's locks, and runs again if another thread has changed the value
+    // meanwhile.  An exception leaves the map unchanged.  False: @key has no value.
     template <typename Q, typename Change, if_key<Q> = 0> bool update(const Q &key, Change &&change)
     {
         const std::uint64_t hash = hash_(key);
-        for (;;) { /* ends when no other thread changes the value in between */
+        for (;;) { /* ends when no other thread changes the value before replace() */
             detail::scoped_section within;
             entry *old = entry_of(key, hash);
             if (!old)
@@ -281,8 +282,8 @@ class hash_map
     }
 
     // Call @function(key, value) for the values of the next @buckets buckets, in one section; it must not throw, and
-    // may change the map.  @cursor is 0 for the first call.  In calls up to the first false, values present throughout
-    // are visited once.
+    // may change the map.  @cursor is 0 for the first call.  False: the walk is complete.  A walk visits an entry that
+    // is present from its first to its last call exactly once.
     template <typename Function> bool for_some(std::uint64_t &cursor, unsigned buckets, Function &&function) const
     {
         auto visit = [](rtrcu_hash_node *node, void *argument) noexcept {
@@ -362,7 +363,9 @@ class hash_map
     template <typename Change> unread changed(const entry &old, Change &change) const
     {
         if constexpr (std::is_void_v<std::invoke_result_t<Change &, T &>>) {
-            static_assert(!std::is_invocable_v<Change &, T>, "the function returns nothing, so it must take a T &");
+            static_assert(
+                !std::is_invocable_v<Change &, T>,
+                "the function returns nothing, so it must take a T &: update() publishes the copy that it changes");
             T copy(old.value);
             change(copy);
             return entry::make(allocator_, old.key, std::move(copy));

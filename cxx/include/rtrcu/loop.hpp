@@ -32,22 +32,22 @@ namespace rtrcu
 class quiescent_thread
 {
   public:
-    // Throws std::system_error: inside a section, without memory, or if no thread can be created.
+    // Throws std::system_error if the thread is inside a section, memory runs out, or no thread can be created.
     explicit quiescent_thread(unsigned int flags = 0)
     {
         if (const int error = rtrcu_register_thread(RTRCU_QSBR | flags))
             throw std::system_error(-error, std::generic_category(), "rtrcu::quiescent_thread");
     }
-    // Called when every section of the thread has ended.
+    // Every section of the thread must have ended.
     ~quiescent_thread()
     {
-        rtrcu_thread_offline(); // first: if the next call fails, no grace period waits for the thread
+        rtrcu_thread_offline(); // so that no grace period waits for the thread if the next call fails
         (void)rtrcu_register_thread(0);
     }
     quiescent_thread(const quiescent_thread &) = delete;
     quiescent_thread &operator=(const quiescent_thread &) = delete;
 
-    // Report a quiescent state: the thread holds no reference from before.  As rcu_quiescent_state().
+    // Report a quiescent state, as rcu_quiescent_state(): the thread uses no reference that it loaded before.
     void quiescent() noexcept
     {
         check_no_section();
@@ -90,8 +90,8 @@ class quiescent_thread
     unsigned int sections_ = 0;
 };
 
-// A section of a quiescent-state thread: costs a count that the optimizer removes if it sees the whole loop.  It may be
-// moved; a guard that was moved from holds no section.
+// A section of a quiescent-state thread: it costs a count, which the optimizer removes if it sees the whole loop.  A
+// guard may be moved; a guard that was moved from holds no section.
 class [[nodiscard]] quiescent_guard
 {
   public:
@@ -155,8 +155,8 @@ class deadline_loop
     deadline_loop &operator=(const deadline_loop &) = delete;
 
     // Called outside sections after the work of a round; @next is the time of the next event.  Runs ready callbacks of
-    // this thread within the budget, and begins none that is expected to last until @next.  Returns the number of
-    // callbacks run.
+    // this thread within the budget, and begins no callback that is expected to run until @next or longer.  Returns the
+    // number of callbacks run.
     unsigned long rest(clock::time_point next) noexcept
     {
         using std::chrono::nanoseconds;

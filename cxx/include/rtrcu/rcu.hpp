@@ -63,7 +63,7 @@ class __attribute__((visibility("default"))) rcu_domain
 
 namespace detail
 {
-// The domain; one object in the process, even if plugins hide their names.
+// The domain: one object in the process, even if plugins are built with hidden symbols.
 struct __attribute__((visibility("default"))) domains {
     static rcu_domain native;
 };
@@ -85,13 +85,13 @@ inline void rcu_synchronize() noexcept
     rcu_synchronize(rcu_default_domain());
 }
 
-// Wait until all evaluations scheduled before the call have been made.
+// Wait until all deleters scheduled before the call have returned.
 inline void rcu_barrier(rcu_domain &) noexcept
 {
     rtrcu_barrier();
 }
-// A template: in a program that uses both, the C interface's function of the same name, which does the same, is the
-// better match.
+// A template, so that overload resolution prefers the C interface's rcu_barrier() in a program that includes both.  The
+// two functions do the same.
 template <int = 0> void rcu_barrier() noexcept
 {
     rcu_barrier(rcu_default_domain());
@@ -112,7 +112,7 @@ template <class D, bool = std::is_empty_v<D> && !std::is_final_v<D>> struct reti
     }
 };
 template <class D> struct retirement<D, true> : D {
-    head link; // first: the base is empty
+    head link; // at the object's address, since the base is empty
     D &deleter() noexcept
     {
         return *this;
@@ -122,7 +122,7 @@ template <class D> struct retirement<D, true> : D {
 // The only specialization of rcu_obj_base among the bases of T, if exactly one exists.
 template <class X, class Y> rcu_obj_base<X, Y> *object_base(rcu_obj_base<X, Y> *);
 
-// [saferecl.rcu.general]/2: exactly one base of that kind, public and not virtual.
+// [saferecl.rcu.general]/2: T has exactly one base rcu_obj_base<X, Y>; the base is public and not virtual.
 template <class T, class Base, class = void> inline constexpr bool is_protectable = false;
 template <class T, class Base>
 inline constexpr bool is_protectable<T, Base,
@@ -204,7 +204,7 @@ template <class D>
 inline constexpr bool makes_no_difference =
     std::is_empty_v<D> &&std::is_trivially_default_constructible_v<D> &&std::is_trivially_copyable_v<D>;
 
-// The library stores pointer and function in blocks, as it does for rcu_free().
+// The function for rtrcu_retire(), which stores it with the pointer in blocks, as rcu_free() does.
 template <class T, class D> struct retired_pointer {
     static void reclaim(void *at) noexcept
     {
@@ -216,8 +216,8 @@ template <class T, class D> struct retired_pointer {
 
 } // namespace detail
 
-// Schedule d(p) for an object whose class has no base rcu_obj_base.  Allocates only if D has a state, or the library
-// has no memory.
+// Schedule d(p) for an object whose class has no base rcu_obj_base.  Allocates with new only if D has a state, T is a
+// function, or rtrcu_retire() fails for lack of memory.
 template <class T, class D = std::default_delete<T>>
 void rcu_retire(T *p, D d = D(), rcu_domain &dom = rcu_default_domain())
 {

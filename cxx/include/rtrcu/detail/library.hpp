@@ -15,7 +15,7 @@
 
 #include <rtrcu/detail/reader.h>
 
-// The result must not outlive the argument; checked if the compiler can.
+// Marks an argument that the function's result must not outlive; only clang checks this.
 #if defined(__clang__)
 #define RTRCU_DETAIL_BOUND [[clang::lifetimebound]]
 #else
@@ -40,7 +40,7 @@ class rcu_domain;
 namespace detail
 {
 
-// As rcu_read_lock() and rcu_read_unlock().  Static, since RTRCU_DEBUG may differ between files.
+// As rcu_read_lock() and rcu_read_unlock().  Static, since they depend on RTRCU_DEBUG, which may differ between files.
 static __attribute__((always_inline)) inline void section_begin() noexcept
 {
     if (__builtin_expect(rtrcu_word_enter(), 0))
@@ -72,7 +72,7 @@ struct head {
     void (*func)(rcu_head *);
 };
 
-// Queue @at.  The only cast between the two types, whose layout is the same.
+// Queue @func for @at after a grace period.  The cast is valid, since both types have the same layout.
 inline void call(head &at, void (*func)(rcu_head *)) noexcept
 {
     rtrcu_call(reinterpret_cast<rcu_head *>(&at), func);
