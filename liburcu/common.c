@@ -43,7 +43,8 @@ static void say_whose_names(void)
     if (symbol->st_shndx == SHN_UNDEF || same_folder(own.dli_fname, first.dli_fname))
         return; /* the program takes the address of another object's function, and so defines the symbol itself */
     fprintf(stderr,
-            "rtrcu: %s: %s was loaded before %s and defines the same names: the program uses the former definitions\n",
+            "rtrcu: %s: %s was loaded before %s and defines the same names; the program uses the library loaded first:"
+            " load only one of them\n",
             shim_flavour.name, first.dli_fname, own.dli_fname);
 }
 

@@ -19,7 +19,7 @@ struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour)
     urcu_hook_exits(&rtrcu_domain.urcu, on_exit_of_thread);
     struct rtrcu_adopted *adopted = urcu_flavour(&rtrcu_domain.urcu, flavour);
     if (!adopted)
-        plat_die("rtrcu: %s: no memory for its readers\n", flavour->name);
+        plat_die("rtrcu: %s: no memory for the data of this flavour\n", flavour->name);
     return adopted;
 }
 

@@ -222,7 +222,7 @@ static __attribute__((noinline)) void report_unblocked(struct domain *domain, co
 
     plat_print(
         "rtrcu: thread %u: %llu of its callbacks and frees are pending, above its limit of %llu, and with"
-        " backpressure=block call_rcu() cannot wait %s, so they go through (printed once); queue them outside, or by"
+        " backpressure=block call_rcu() cannot wait %s, so they are queued (printed once); queue them outside, or by"
         " call_rcu_try()\n",
         lock_thread_number(), (unsigned long long)callback_pending(record),
         (unsigned long long)callback_full_at(&domain->cb),

@@ -319,7 +319,7 @@ int config_check(const struct rtrcu_config *config, struct config_message *why)
 
     bool needs_thread = config->policy == RTRCU_POLICY_DAEMON || config->policy == RTRCU_POLICY_KRCUD;
     if (config->driver == RTRCU_DRIVER_SCHED && needs_thread)
-        return refuse_pair(why, "driver sched has no thread: it goes with the policies inline, throttle and unbounded");
+        return refuse_pair(why, "driver sched has no thread: set policy to inline, throttle or unbounded");
 
     if (config->qlowmark > config->qhimark)
         return refuse_pair(why, "qlowmark must not be above qhimark");

@@ -38,7 +38,7 @@ static void find_covered(const struct rtrcu_lpm_node *node, uint64_t covered[4])
 }
 
 /* Each recursive call descends one level of the address.  If a node has @value already, so have its children, except
- * those inside a prefix of the node.  [O36] As lpm_publish(). */
+ * those inside a prefix of the node.  [O36] Same ordering as in lpm_publish(). */
 void lpm_inherit(struct rtrcu_lpm_node *node, uintptr_t value)
 {
     if (rtrcu_load_relaxed(&node->inherited) == value)

@@ -5,14 +5,14 @@
  */
 #include "srcu/srcu.h"
 
-/* [O2] As gp_snap(); the begin is advance(), whose fence is that of srcu_is_drained(). */
+/* [O2] Snapshot's half, as in gp_snap(); the other half is advance(), whose fence is in srcu_is_drained(). */
 uint64_t srcu_snap(const struct srcu_struct *domain)
 {
     rtrcu_fence_full();
     return seq_snap(rtrcu_load_acquire(&srcu_inner_const(domain)->seq));
 }
 
-/* [O4] As gp_reached(). */
+/* [O4] Waiter's half, as in gp_reached(); pairs with the store in end(). */
 bool srcu_reached(const struct srcu_struct *domain, uint64_t cookie)
 {
     if (!seq_reached(rtrcu_load_acquire(&srcu_inner_const(domain)->seq), cookie))

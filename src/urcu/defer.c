@@ -14,7 +14,7 @@ static bool drains_here(const struct rtrcu_adopted *adopted)
     return rtrcu_load_relaxed(&adopted->drainer) == lock_thread_number();
 }
 
-/* [O10] Waiter half, as advance_until(); the releasing half is urcu_drain_release(). */
+/* [O10] Waiter's half, as in advance_until(); the releasing half is urcu_drain_release(). */
 static void claim(struct rtrcu_adopted *adopted, const char *call)
 {
     uint32_t drainer;
@@ -111,10 +111,11 @@ static bool make_room(struct rtrcu_adopted *adopted, struct adopt_ring *ring)
         return false;
 
     if (urcu_in_section(adopted)) {
-        complain(&adopted->waits_inside,
-                 "rtrcu: %s: thread %u: defer_rcu() inside a read-side critical section finds %u functions deferred and"
-                 " cannot wait for them; it queues one more",
-                 adopted->flavour.name, lock_thread_number(), (unsigned int)URCU_RING);
+        complain(
+            &adopted->waits_inside,
+            "rtrcu: %s: thread %u: defer_rcu() inside a read-side critical section cannot wait for the %u functions"
+            " pending, and queues one more; call it outside sections",
+            adopted->flavour.name, lock_thread_number(), (unsigned int)URCU_RING);
         return false;
     }
 

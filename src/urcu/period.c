@@ -14,14 +14,14 @@
 #define LONGEST_NAP_NS 10000000
 #define WAKE_ME UINT32_MAX
 
-/* [O2] As gp_snap(); the begin is begin(). */
+/* [O2] Snapshot's half, as in gp_snap(); the other half is begin(). */
 uint64_t urcu_snap(const struct rtrcu_adopted *adopted)
 {
     rtrcu_fence_full();
     return seq_snap(rtrcu_load_acquire(&adopted->seq));
 }
 
-/* [O4] As gp_reached(). */
+/* [O4] Waiter's half, as in gp_reached(); the other half is urcu_end(). */
 bool urcu_reached(const struct rtrcu_adopted *adopted, uint64_t cookie)
 {
     if (!seq_reached(rtrcu_load_acquire(&adopted->seq), cookie))
@@ -32,8 +32,8 @@ bool urcu_reached(const struct rtrcu_adopted *adopted, uint64_t cookie)
 
 /* ---- fences ---- */
 
-/* Fence after the kernel began to refuse membarrier(): make readers fence, and visit every CPU, so that each reader
- * sees that.  The visit is also the fence of this grace period. */
+/* Fence after the kernel began to refuse membarrier(): make readers execute full fences, and visit every CPU, so that
+ * each reader sees the change.  The visit is also the fence of this grace period. */
 static bool fence_by_visit(struct rtrcu_adopted *adopted)
 {
     adopted->unconfirmed = true;
@@ -115,7 +115,8 @@ static void urcu_step(struct rtrcu_adopted *adopted)
  *    pointers after that fence.
  * An equal word may belong to a later section, whose owner had loaded the generation before the step: that section ends
  * too, and the owner's next section loads the new generation.
- * Forbidden: the reader counts as passed AND the section that the scan saw reads on; or a newer one never passes. */
+ * Forbidden: the reader counts as passed AND the section that the scan saw reads on; or a newer section delays the
+ * grace period for ever. */
 static bool urcu_passed(struct rtrcu_adopted *adopted, const struct adopt_record *record)
 {
     invariant("INV-AD2", lock_is_mine(&adopted->words_lock));
@@ -143,7 +144,7 @@ static uint32_t poll_readers(struct rtrcu_adopted *adopted)
     return holdouts;
 }
 
-/* qsbr: make the holdouts wake this thread.  A reader checks the flag in its own block alone. */
+/* qsbr: make the holdouts wake this thread: each reader checks only the flag `waiting` of its own block. */
 static void ask_to_be_woken(struct rtrcu_adopted *adopted)
 {
     struct urcu_chunk *chunk = NULL;
@@ -235,7 +236,7 @@ static void begin(struct rtrcu_adopted *adopted)
 }
 
 /* [O4] [O17] Where a store may become visible before earlier loads are done, readers with light fences must be reached
- * once more: the loads of their sections are done after this. */
+ * once more: after this fence the loads of their sections are done. */
 static void urcu_end(struct rtrcu_adopted *adopted)
 {
     if (RTRCU_STORES_PASS_LOADS)
@@ -264,7 +265,7 @@ static void advance(struct rtrcu_adopted *adopted)
     urcu_end(adopted);
 }
 
-/* [O10] As turn_gp_unlock(). */
+/* [O10] Releasing half, as in turn_gp_unlock(); the waiter's half is urcu_wait(). */
 static void release(struct rtrcu_adopted *adopted)
 {
     lock_release(&adopted->gp_lock);
@@ -285,10 +286,10 @@ static bool take_gp_lock(struct rtrcu_adopted *adopted)
     return true;
 }
 
-/* [O10] As advance_until(). */
+/* [O10] Waiter's half, as in advance_until(); the releasing half is release(). */
 void urcu_wait(struct rtrcu_adopted *adopted, uint64_t cookie)
 {
-    while (!urcu_reached(adopted, cookie)) { /* at most for the current grace period and the next */
+    while (!urcu_reached(adopted, cookie)) { /* bounded: the cookie is reached by the end of the next grace period */
         uint32_t event = rtrcu_load_acquire(&adopted->event);
 
         if (take_gp_lock(adopted)) {
@@ -313,7 +314,8 @@ bool urcu_in_section(const struct rtrcu_adopted *adopted)
 
 void urcu_refuse_wait(struct rtrcu_adopted *adopted, const char *call, const char *where)
 {
-    complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a %s would wait for itself; it returns",
+    complain(&adopted->waits_inside,
+             "rtrcu: %s: thread %u: %s() inside a %s would wait for itself, and returns without waiting",
              adopted->flavour.name, lock_thread_number(), call, where);
 }
 
@@ -340,8 +342,10 @@ bool urcu_wait_begin(struct rtrcu_adopted *adopted, const char *call)
         return true;
     }
 
-    complain(&adopted->waits_inside, "rtrcu: %s: thread %u: %s() inside a read-side critical section waits for itself",
-             adopted->flavour.name, lock_thread_number(), call);
+    complain(
+        &adopted->waits_inside,
+        "rtrcu: %s: thread %u: %s() inside a read-side critical section waits for itself; call it after the unlock",
+        adopted->flavour.name, lock_thread_number(), call);
     return false;
 }
 

@@ -78,7 +78,7 @@ void urcu_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
 /* Value: one server in a report. */
 struct named_server {
     uint64_t left;          /* callbacks that have not returned */
-    struct plat_tid thread; /* none = it has no thread */
+    struct plat_tid thread; /* none = the server has no thread */
     int32_t refused;
     uintptr_t function; /* function that the thread runs, or has just run; 0 = none */
 };

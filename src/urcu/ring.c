@@ -51,7 +51,7 @@ static struct adopt_ring *fresh_ring(struct rtrcu_adopted *adopted)
         return NULL;
 
     rtrcu_store_relaxed(&ring->used, 1);
-    do { /* ends when no other thread adds a ring at the same time */
+    do { /* each failure means that another thread has added a ring */
         ring->next = first;
     } while (!rtrcu_compare_exchange(&adopted->rings, &first, ring));
     return ring;
@@ -91,8 +91,8 @@ bool urcu_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer)
     return rtrcu_compare_exchange(&adopted->drainer, drainer, lock_thread_number());
 }
 
-/* [O10] As turn_gp_unlock(); the waiter is claim() in defer.c.  [O8] The flag is read after the release: a server that
- * has found the rings claimed reads the flag and the claim before it sleeps. */
+/* [O10] Releasing half, as in turn_gp_unlock(); the waiter's half is claim() in defer.c.  [O8] The flag is read after
+ * the release: a server that has found the rings claimed reads the flag and the claim before it sleeps. */
 bool urcu_drain_release(struct rtrcu_adopted *adopted)
 {
     rtrcu_store_relaxed(&adopted->running_deferred, 0);
@@ -124,7 +124,8 @@ bool urcu_drain_begin(struct rtrcu_adopted *adopted)
     rtrcu_exchange(&adopted->defers, 0);
     if (urcu_drain_note(adopted, urcu_rings(adopted), NULL))
         return true;
-    (void)urcu_drain_release(adopted); /* a thread that defers meanwhile wakes the server, which calls this again */
+    (void)urcu_drain_release(
+        adopted); /* a thread that defers meanwhile wakes the server, which calls urcu_drain_begin() again */
     return false;
 }
 
@@ -143,7 +144,7 @@ void urcu_drain_run(struct urcu_deferred deferred)
     deferred.func(deferred.p);
 }
 
-/* Runs the next counted function.  Its entry is free before the call, since the function may itself defer a
+/* Runs the next counted function.  Frees the function's entry before the call, since the function may itself defer a
  * function. */
 bool urcu_drain_one(struct rtrcu_adopted *adopted)
 {

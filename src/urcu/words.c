@@ -8,7 +8,7 @@
 #include "urcu/urcu.h"
 
 #define NESTING UINT64_C(0xffffffff)
-/* Rounds of destructors that the C library makes at a thread's exit, minus the last. */
+/* Rounds of destructors at a thread's exit that the exit hook lets pass: all of the C library's four but the last. */
 #define EARLY_ROUNDS 3
 
 const struct urcu_kind urcu_kinds[RTRCU_ADOPT_FLAVOURS] = {
@@ -67,7 +67,7 @@ struct adopt_record *urcu_next_record(struct rtrcu_adopted *adopted, struct urcu
 static struct adopt_record *claim(struct rtrcu_adopted *adopted, struct rtrcu_adopted_reader **block)
 {
     struct urcu_chunk *chunk = &adopted->first;
-    for (; chunk; chunk = chunk_behind(adopted, chunk)) { /* ends at a free record: the last chunk has one */
+    for (; chunk; chunk = chunk_behind(adopted, chunk)) { /* bounded: a new chunk has a free record */
         for (uint32_t at = 0; at < URCU_RECORDS; at++) {
             uint32_t unused = 0;
             if (rtrcu_load_relaxed(&chunk->record[at].used) ||
@@ -98,7 +98,7 @@ void urcu_arm_exit(struct urcu *all)
         (void)plat_thread_exit_reserve(all->exit_key, all);
 }
 
-/* Register the calling thread.  Signals are blocked, since a handler would take a second record. */
+/* Register the calling thread.  The caller has blocked signals: a handler could register the thread a second time. */
 static bool register_blocked(struct rtrcu_adopted *adopted)
 {
     struct rtrcu_adopted_reader *self = urcu_self(adopted);
@@ -161,7 +161,7 @@ void urcu_unregister(struct rtrcu_adopted *adopted)
     if (has_own_blocks(adopted))
         adopted->flavour.be(NULL);
 
-    /* The record is released last: from then on its block may be another thread's. */
+    /* The record is released last: from then on another thread may claim it with its block. */
     rtrcu_store_release(&record->used, 0);
     plat_signals_restore(&saved);
 
