@@ -81,18 +81,18 @@ void Blocked::print_plan() const
 {
     const RunRequest &request = plan_.request;
     fmt::print("Should readers that park inside a section be on the node's list or on their thread's own list?\n\n");
-    fmt::print("  {} reader fibers on {} carrier threads; an iteration: lock, park inside, unlock\n", request.readers,
+    fmt::print("  {} reader fibers on {} carrier threads; an iteration: lock, park, unlock\n", request.readers,
                request.carriers);
     fmt::print("  {} SCHED_FIFO threads preempt the carriers, {:.2f} ms at a time on average, for about {:.0f} % of "
                "each CPU\n",
                request.preemptors, burst_ms_, preempted_pct_);
     fmt::print(
         "  lists: node-spin (\"Baseline\" of the RFC \"per-CPU blocked reader lists\" of 2026), percpu-spin (its "
-        "\"Optimized\"), node and percpu (the same under priority-inheriting locks); and the same fibers without "
-        "sections, the ceiling\n");
+        "\"Optimized\"), node and percpu (the same lists under priority-inheriting locks); none: the same fibers "
+        "without sections, the ceiling\n");
     fmt::print(
-        "  {} runs of each variant in turn, half as many of the ceiling, {:.2f} s per run: {:.0f} s in all; then "
-        "which tasks a grace period waits for, and crowds of parked tasks; seed {}\n\n",
+        "  {} runs of each variant, which alternate, and half as many of the ceiling; {:.2f} s per run, {:.0f} s in "
+        "all; then a check of the tasks for which a grace period waits, and crowds of parked tasks; seed {}\n\n",
         plan_.runs, seconds_a_run(request), seconds_a_run(request) * total_runs(plan_), request.seed);
 }
 
@@ -124,7 +124,8 @@ bool Blocked::measure()
 
 void Blocked::print_results()
 {
-    fmt::print("Iterations under preemption, and how long grace periods took (floor: how late the caller woke)\n\n{}\n",
+    fmt::print("Iterations under preemption, and the duration of grace periods (floor: how late a sleeping thread "
+               "woke)\n\n{}\n",
                lists_table(plan_, iterations));
     fmt::print("The node's lock under preemption: acquisitions by readers (without and with grace periods), readers' "
                "time with the lock or waiting for it, and hold times\n\n{}\n",

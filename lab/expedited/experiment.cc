@@ -73,19 +73,19 @@ void Expedited::print_plan() const
     fmt::print("  the caller: SCHED_FIFO {}, a low priority; between two calls it sleeps for 0.5 to 1.5 ms\n",
                caller_priority);
     fmt::print("  the tables of \"rcu: Move expedited grace period (GP) work to RT kthread_worker\" (Linux, 2022): {} "
-               "hogs a CPU and {} readers with short sections, all SCHED_OTHER\n    {} experiments of {:.2f} s each, "
-               "variants in turn, a process each\n",
+               "hogs a CPU and {} readers with short sections, all SCHED_OTHER\n    {} experiments of {:.2f} s each; "
+               "variants alternate, and each experiment is a new process\n",
                variant.hogs_a_cpu, variant.readers, group(Group::worker).experiments, seconds_of(Group::worker));
     fmt::print("    workqueue: a worker at SCHED_OTHER (the document's \"workqueues\"); kthread-only: a SCHED_FIFO "
                "worker runs all steps (the document's \"kthread_worker\"); kthread: the caller runs the first step, "
-               "this worker the rest; normal=1: expedited calls wait for normal grace periods, as on PREEMPT_RT "
-               "kernels\n");
-    fmt::print("  the same under load from other sessions (setsid()): 2 CPU hogs per CPU and a process that writes "
-               "files: {} experiments of {:.2f} s each\n",
+               "the SCHED_FIFO worker the other steps; normal=1: expedited calls wait for normal grace periods, as on "
+               "PREEMPT_RT kernels\n");
+    fmt::print("  these variants under load from other sessions (setsid()), 2 CPU hogs per CPU and a process that "
+               "writes files: {} experiments of {:.2f} s each\n",
                group(Group::loaded).experiments, seconds_of(Group::loaded));
     fmt::print("  busy readers, inside a section most of the time: {} experiments of {:.2f} s each\n",
                group(Group::busy).experiments, seconds_of(Group::busy));
-    fmt::print("  their throughput at 1,000 requests per second: {} experiments of {:.2f} s each\n",
+    fmt::print("  throughput of busy readers at 1,000 requests per second: {} experiments of {:.2f} s each\n",
                group(Group::throughput).experiments, seconds_of(Group::throughput));
     fmt::print("  interrupts at the CPU of an isolated reader: {} experiments of {:.2f} s each\n",
                plan_.interrupt_plan.experiments, static_cast<double>(plan_.interrupt_plan.duration_ns) / 1e9);
@@ -139,12 +139,13 @@ void Expedited::print_results()
 {
     for (Group which : {Group::worker, Group::loaded})
         fmt::print("{}\n\n{}\n{}\n{}\n",
-                   which == Group::loaded ? "Beside hogs and writers of another process group"
-                                          : "Nothing runs beside the experiment",
+                   which == Group::loaded ? "Beside CPU hogs and writers of another process group"
+                                          : "Without load from other processes",
                    document_table(plan_, which, durations), document_table(plan_, which, ranges),
                    document_table(plan_, which, turned));
     fmt::print("Busy readers on {} CPUs, synchronize_rcu_expedited() beside liburcu-memb's synchronize_rcu() "
-               "(unfinished: cut off by the end of the experiment, and in no other figure; boosts: times)\n\n{}\n",
+               "(unfinished: calls cut off by the end of the experiment, which are in no other figure; boosts: number "
+               "of boosts)\n\n{}\n",
                machine.cpus_allowed.size(),
                table_text<BusyRow>(0, busy_rows(plan_), [](const BusyRow &row) { return whole(row.readers); }));
     fmt::print("Sections that readers completed while a thread requested 1,000 expedited grace periods per second\n\n"

@@ -15,23 +15,23 @@ namespace latency
 void Latency::declare(Options &options)
 {
     options.texts("--workload", wanted_.workloads,
-                  "dcache, route, both, flood, console or fifo; may be repeated; default all but fifo, a SCHED_FIFO "
-                  "updater beside ordinary threads, which takes 35 s more");
+                  "dcache, route, both, flood, console or fifo; may be repeated; default: all except fifo, a "
+                  "SCHED_FIFO updater beside ordinary threads, which takes 35 s more");
     options.texts("--policy", wanted_.policies,
                   "none, unbounded, inline, daemon, krcud, krcud-always, krcud-0, throttle, throttle-16, direct, "
                   "liburcu; may be repeated");
-    options.texts("--set", set_, "NAME=VALUE of the library's configuration, for every policy of it");
+    options.texts("--set", set_, "NAME=VALUE, a setting of this library, for all its policies");
     options.text("--tree", input_options_.tree, "directory tree for the dentry cache, or 'generated'");
     options.text("--loadfile", input_options_.loadfile, "dbench loadfile, or 'generated'");
     options.text("--geoip", input_options_.geoip, "tor geoip file, or 'generated'");
-    options.flag("--other", other_, "the loop as SCHED_OTHER; needs no permission");
+    options.flag("--other", other_, "run the loop as SCHED_OTHER, which needs no permission");
     options.flag("--raised-threshold", raised_threshold_,
-                 "route: with a garbage-collection threshold that is never reached");
-    options.flag("--let-sleep", let_sleep_, "no spinner at idle priority on the loop's CPU");
+                 "give the workload route a garbage-collection threshold that is never reached");
+    options.flag("--let-sleep", let_sleep_, "run no spinner at idle priority on the loop's CPU");
     options.number("--work-us", work_us_, "length of one event of work", 1, 10'000);
     options.number("--probe-us", probe_us_, "period of the deadline probe", 20, 100'000);
     options.number("--reader-ms", reader_ms_, "length of the long reader's sections", 0, 1'000);
-    options.flag("--why", why_, "a table of causes: which work delayed each late sample");
+    options.flag("--why", why_, "print a table of the causes that delayed late samples");
     options.number("--late-us", late_us_, "with --why: lateness from which a sample is late", 1, 100'000);
     options.text("--out", out, "directory for latency.html");
 }
@@ -126,12 +126,12 @@ void Latency::print_plan() const
         print_loop_plan();
     if (fifo_.empty())
         return;
-    fmt::print("{}A real-time thread queues callbacks beside ordinary threads: how many wait, and what is left to the "
-               "others?\n\n",
+    fmt::print("{}A real-time thread queues callbacks beside ordinary threads: how many callbacks wait, and how much "
+               "work can the ordinary threads do?\n\n",
                plan_.empty() ? "" : "\n");
-    fmt::print("  fifo: a SCHED_FIFO {} thread with a due time every {:g} ms queues {} callbacks at each, {} a second, "
-               "for {:g} s;\n  beside it {} ordinary threads that run all the time; each round of a variant is a new "
-               "process\n",
+    fmt::print("  fifo: a SCHED_FIFO {} thread has a due time every {:g} ms, and queues {} callbacks at each due time, "
+               "{} a second,\n  for {:g} s; beside it {} ordinary threads run all the time; each round of a variant is "
+               "a new process\n",
                fifo_flood::priority, fifo_flood::due_ns / 1e6, fifo_flood::due_ns / fifo_flood::callback_ns,
                whole(1e9 / fifo_flood::callback_ns), static_cast<double>(fifo_ns_) / 1e9, fifo_flood::busy_threads);
     for (const Fifo &one : fifo_)
@@ -155,8 +155,8 @@ void Latency::print_loop_plan() const
         thread_probe_priority, static_cast<double>(child_.thread_period_ns) / 1000, reader_ms_);
     if (machine.cpus_allowed.size() < 2)
         fmt::print(
-            "  one CPU: the long reader and the daemons share it with the loop, which runs first; what they cost "
-            "the loop on a CPU of their own, and grace periods beside a reader that runs, are not shown\n");
+            "  there is only one CPU: the long reader and the daemons share it with the loop, which has precedence; "
+            "their effect from another CPU, and grace periods beside a running reader, are not shown\n");
     if (child_.keep_awake)
         fmt::print("  a spinner at idle priority keeps the loop's CPU from being halted\n");
     if (std::any_of(plan_.begin(), plan_.end(), [](const Variant &one) { return one.part == Part::table1; }))
@@ -168,7 +168,7 @@ void Latency::print_loop_plan() const
         fmt::print("  console: a flood of {:.0f} % of the loop's capacity, and an ordinary process that answers a key "
                    "every {} ms, all on CPU {}\n",
                    100 * console_load, Console::key_period_ns / 1'000'000, child_.loop_cpu);
-    fmt::print("  {} variants, {} rounds, {:.1f} s of measured time for one of weight 1; seed {}\n", plan_.size(),
+    fmt::print("  {} variants, {} rounds, {:.1f} s of measured time for a variant of weight 1; seed {}\n", plan_.size(),
                rounds_.planned, unit_s_, common.seed);
 }
 

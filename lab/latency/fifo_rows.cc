@@ -92,8 +92,9 @@ Verdict judge_work(const FifoRow &ours, const FifoRow &ordinary, const FifoRow *
     return verdict_of(
         judge_least(*ratio, fifo_work_bar), judge_times, claim,
         fmt::format(
-            "{} times in the same round; they had {} CPUs against {}, the library's threads {} % of a CPU against "
-            "{} %, other processes {} CPUs against {}{}",
+            "{} times in the same round; CPU time with and without real-time threads of the library: ordinary threads "
+            "{} against {} CPUs, the library's threads {} % against {} % of a CPU, other processes {} against {} "
+            "CPUs{}",
             interval_text(ratio), number(ours.ordinary_cpus), number(ordinary.ordinary_cpus),
             number(scaled(ours.own_cpus, 100)), number(scaled(ordinary.own_cpus, 100)), number(ours.others_cpus),
             number(ordinary.others_cpus),

@@ -13,8 +13,9 @@ namespace lab::latency
 // A loop that uses more than this part of its CPU is called saturated.  The kernel reserves 5 % of a CPU for ordinary
 // threads, so it stops such a loop under any policy.
 static constexpr double saturated = 0.93;
-static const char *const saturated_text = "the kernel stops it for 50 ms of each second (kernel.sched_rt_runtime_us, "
-                                          "or the fair server); that sets its p99, whatever the policy";
+static const char *const saturated_text = "the kernel stops the loop for 50 ms of each second "
+                                          "(kernel.sched_rt_runtime_us, or the fair server), which determines its p99 "
+                                          "with every policy";
 
 std::vector<Row> Latency::make_rows() const
 {
@@ -82,8 +83,8 @@ void Latency::print_rows() const
 {
     const std::vector<Row> rows = make_rows();
     fmt::print(
-        "\nLateness of the loop's deadline probe, microseconds.  floor: the same with policy none; control: p99 of a "
-        "thread of higher priority.\n\n{}\n",
+        "\nLateness of the loop's deadline probe, microseconds.  floor: its lateness with policy none; control: p99 of "
+        "a thread of higher priority.\n\n{}\n",
         rows_table(rows, lateness));
     const Samples interrupts(interrupts_);
     auto interrupt_us = [&](double quantile) { return number(scaled(interrupts.quantile_of_few(quantile), 1e-3)); };
@@ -92,7 +93,7 @@ void Latency::print_rows() const
         "of a callback; over: from the\nprobe's due time to the end of the running batch; share: the callbacks' own "
         "part of this time, without timer interrupts;\nlate: callbacks begun after the probe was due; direct: "
         "callbacks run immediately; refused: callbacks queued instead.\nA timer interrupt takes {} µs of CPU time "
-        "from the thread that it interrupts (p50; p95 {}).\n\n{}\n",
+        "from the thread that it interrupts (p50; the p95 is {} µs).\n\n{}\n",
         interrupt_us(0.5), interrupt_us(0.95), rows_table(rows, reclaimed));
     for (const Row &row : rows)
         if (row.probe == "loop" && row.scheduling == "fifo" && row.utilisation.value_or(0) >= saturated)
@@ -129,8 +130,8 @@ void Latency::print_console() const
         return;
     fmt::print(
         "Denial of service: a flood that saturates the loop, and a console at ordinary priority, all on one CPU.  "
-        "limit: the backlog at which\nthe producer is slowed down (qmax), if it is; dropped: share of the packets "
-        "offered, including those pushed back.  ≥: the round ended\nbefore the answer arrived.\n\n{}\n",
+        "limit: the backlog at which\nthe producer is slowed down (qmax), for policies with such a limit; dropped: "
+        "share of the offered packets that were not served.\n≥: the round ended before the answer arrived.\n\n{}\n",
         table_text<ConsoleRow>(0, rows));
     auto is_saturated = [](const ConsoleRow &row) { return row.utilisation.value_or(0) >= saturated; };
     if (std::any_of(rows.begin(), rows.end(), is_saturated))
@@ -143,13 +144,13 @@ void Latency::print_fifo() const
     if (rows.empty())
         return;
     fmt::print("\nA FIFO updater beside {} ordinary threads, median of the rounds (95 % interval).\n"
-               "peak: the largest number of callbacks that waited after a due time.  late: from a due time until its "
-               "callbacks were queued, over all rounds.\n"
-               "age: from call_rcu() to the callback; p99 of a round, and the largest of all.  ordinary work: of the "
-               "ordinary threads, in multiples of their\nwork in the same round of 'ordinary'.  their CPUs: what they "
-               "had; others' CPUs: what other processes and the host took.\n"
-               "own CPU: of the back-end's threads.  real-time: those of them that were SCHED_FIFO at the end of a "
-               "round, of those that used 1 ms or more.\n\n{}\n",
+               "peak: the largest number of callbacks that waited after a due time.  late: time from a due time until "
+               "its callbacks were queued, over all rounds.\n"
+               "age: time from call_rcu() to the callback; p99 of a round, and the largest of all rounds.  ordinary "
+               "work: work of the ordinary threads, in\nmultiples of their work in the same round of 'ordinary'.  "
+               "their CPUs: CPU time of the ordinary threads; others' CPUs: CPU time of other\nprocesses and of the "
+               "host, both in CPUs.  own CPU: CPU time of the back-end's threads.  real-time: of the back-end's "
+               "threads that used\n1 ms or more, the number that were SCHED_FIFO at the end of a round.\n\n{}\n",
                fifo_flood::busy_threads, table_text<FifoRow>(0, rows));
 }
 

@@ -301,13 +301,13 @@ std::string why_text(const std::vector<LateSummary> &variants, double late_us)
     const std::vector<WhyRow> rows = make_why_rows(variants);
     std::string text = fmt::format(
         "Why samples were more than {:g} µs late.  with it: late samples to which the cause contributes {:g} µs or "
-        "more; mainly: late samples\nof which it is the main cause; share: its contribution, microseconds; of all: its "
-        "part of the lateness of all late samples.\n\n{}\n",
+        "more; mainly: late samples\nwith this main cause; share: contribution of the cause, microseconds; of all: the "
+        "cause's part of the lateness of all late samples.\n\n{}\n",
         late_us, share_least_ns / 1000.0,
         table_text<WhyRow>(0, rows, [](const WhyRow &row) -> std::string { return row.label; }));
     const InstrumentRow row = make_instrument_row(variants);
-    text += fmt::format("The measurement: {} readings of {} ns, {} % of the loop's time.\n", whole(row.readings),
-                        number(row.reading_ns), number(scaled(row.of_loop_time, 100)));
+    text += fmt::format("Cost of this measurement: {} readings of {} ns, {} % of the loop's time.\n",
+                        whole(row.readings), number(row.reading_ns), number(scaled(row.of_loop_time, 100)));
     if (!*row.stolen_is_known)
         text += "Stolen time is not known: perf_event_open(2) is refused (kernel.perf_event_paranoid above 2).\n";
     if (!*row.waiting_is_known)

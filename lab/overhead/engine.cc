@@ -93,16 +93,17 @@ std::vector<EngineRow> make_table()
     return {
         counted_chains,
         base("one lock", Guard::one_lock, "one reader-writer lock for the whole cache"),
-        base("chain locks", Guard::chain_locks, "a spinning lock for each hash chain, no count"),
+        base("chain locks", Guard::chain_locks, "a spinning lock for each hash chain, without reference counts"),
         plain("ltimer", "a queue per thread, checked every 10 ms", {{"tick_us", "10000"}}),
         plain("sched", "a queue per thread; all work in the forwarding threads' quiescent states"),
         counted("sched", "as sched, with one atomic count of all callbacks, as at OLS 2002"),
         poll,
         global_poll,
-        plain("kthread", "a queue per thread; one thread, which sleeps while nothing is queued"),
+        plain("kthread", "a queue per thread; one thread drives grace periods, and sleeps while nothing is queued"),
         beside_free_cpu(counted_chains, "free CPU", "base with no forwarding thread on the last CPU"),
-        beside_free_cpu(poll, "free CPU", "poll, with its thread alone on the last CPU"),
-        beside_free_cpu(global_poll, "global queue, free CPU", "poll with the global queue, alone on the last CPU"),
+        beside_free_cpu(poll, "free CPU", "poll, whose polling thread runs alone on the last CPU"),
+        beside_free_cpu(global_poll, "global queue, free CPU",
+                        "poll/global queue, whose polling thread runs alone on the last CPU"),
     };
 }
 

@@ -63,9 +63,9 @@ class Overhead : public Experiment
 void Overhead::declare(Options &options)
 {
     options.texts("--engine", engines_, "an engine's label, as in 'poll/global queue'; may be repeated");
-    options.texts("--environment", environments_, "rare or frequent; default both", {"rare", "frequent"});
+    options.texts("--environment", environments_, "updates: rare or frequent; default both", {"rare", "frequent"});
     options.count("--threads", threads_, "forwarding threads; default one per CPU", 1, 64);
-    options.texts("--set", set_, "NAME=VALUE of the library's configuration, for every engine");
+    options.texts("--set", set_, "NAME=VALUE, a setting of the library, for every engine");
     options.text("--geoip", geoip_, "tor geoip file, or 'generated'");
     options.number("--sample-us", sample_us_, "CPU time between samples of the profile", 50, 10'000);
     options.flag("--signals", signals_, "sample by timer signals, as if perf_event_open() were refused");
@@ -96,7 +96,8 @@ void Overhead::choose()
         std::vector<std::string> labels;
         for (const EngineRow &row : engine_table())
             labels.push_back(row.label());
-        throw Refusal(fmt::format("--engine {}: not an engine; allowed: {}", label, fmt::join(labels, ", ")));
+        throw Refusal(
+            fmt::format("there is no engine '{}'; allowed with --engine: {}", label, fmt::join(labels, ", ")));
     }
     for (const Environment &environment : environment_table())
         for (const EngineRow &engine : engine_table())
@@ -181,7 +182,7 @@ bool Overhead::measure()
     floor_us_p50_ = scaled(late.quantile(0.5), 1e-3);
     floor_us_p99_ = scaled(late.quantile(0.99), 1e-3);
     if (rounds_.skipped != 0)
-        fmt::print("the machine is busy: {} of {} variants did not fit into the {:g} s of a quick run\n",
+        fmt::print("the machine is busy: {} of {} rounds of variants did not fit into the {:g} s of a quick run\n",
                    rounds_.skipped, totals_.size() * rounds_.planned, std::max(quick_limit_s, common.seconds));
     return complete;
 }
@@ -202,15 +203,15 @@ std::vector<Row> Overhead::rows() const
 void Overhead::print_environment(const std::vector<Row> &all, const std::string &name)
 {
     fmt::print("\n== updates {} ==\n\nProfile ticks as published in \"RCU overhead measurements\" (OLS 2002, 8 CPUs), "
-               "and ours by the same names. {}\n\n{}\n",
+               "and this library's ticks under the same names. {}\n\n{}\n",
                name,
                find_row(all, base_counted_chains, name) != nullptr
-                   ? "Ours are in the unit in which base's look-up takes as many ticks as published."
-                   : "Without base in this run, ours are ticks for a million packets.",
+                   ? "This library's ticks are scaled so that base's look-up has as many ticks as published."
+                   : "This run has no base, so this library's ticks are those for a million packets.",
                side_by_side_table(totals_, name));
-    fmt::print("Our functions: ticks of {:g} µs CPU time for a million packets\n\n{}\n", sample_us_,
+    fmt::print("This library's functions: ticks of {:g} µs CPU time for a million packets\n\n{}\n", sample_us_,
                function_table(totals_, name));
-    fmt::print("CPU nanoseconds per packet; gain: less CPU than base with as many forwarding threads\n\n{}\n",
+    fmt::print("CPU nanoseconds per packet; gain: CPU time saved against base with as many forwarding threads\n\n{}\n",
                rows_table(all, name, cost));
     fmt::print("Callbacks; gp latency: from call_rcu() to the callback's start\n\n{}\n",
                rows_table(all, name, callbacks));
@@ -223,8 +224,8 @@ void Overhead::print_results()
                "Verdicts compare two variants round by round: a change is the median of the rounds, with its 95 % "
                "interval in parentheses; if the interval contains \"no change\", the verdict is \"not reproduced\".\n",
                number(floor_us_p50_), number(floor_us_p99_));
-    fmt::print("\nFunctions of 2002, and our functions counted in their rows. {}\n\n{}", published_columns_note(),
-               mapping_text());
+    fmt::print("\nFunctions of 2002, and this library's functions counted in their rows. {}\n\n{}",
+               published_columns_note(), mapping_text());
     const std::vector<Row> all = rows();
     for (const Environment &environment : environment_table())
         if (std::any_of(all.begin(), all.end(), [&](const Row &row) { return row.environment == environment.name; }))

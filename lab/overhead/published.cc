@@ -174,7 +174,7 @@ const std::vector<Counterpart> &counterparts()
     static const std::vector<Counterpart> rows = {
         {"ip_route_output_key", "RouteCache::route(), with the locks and counts that it takes"},
         {"call_rcu", "call_rcu(), with the global queue or the global counter where there is one"},
-        {"rcu_process_callbacks", "callback_collect(), callback_advance(): which callbacks are ready"},
+        {"rcu_process_callbacks", "callback_collect(), callback_advance(): find the ready callbacks"},
         {"rcu_invoke_callbacks", "callback_invoke(), without the free() that callbacks call"},
         {"rcu_check_quiescent_state", "slow path of rcu_quiescent_state(); except with driver poll, scans too"},
         {"rcu_check_callbacks", "checks whether anything waits for a grace period"},

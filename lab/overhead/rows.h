@@ -64,7 +64,7 @@ struct Row : Fields {
     Number rcu_ns{*this, "rcu_ns", {cost, "rcu"}}, traffic_ns{*this, "traffic_ns", {cost, "traffic"}};
     Number other_ns{*this, "other_ns", {cost, "other"}};
     // The part of rcu_ns in the driver's own functions, and in system calls that give up the CPU.
-    Number schedule_ns{*this, "schedule_ns", {cost, "of it schedule"}};
+    Number schedule_ns{*this, "schedule_ns", {cost, "rcu: schedule"}};
     // Look-up and RCU work without `schedule`, as in the sums of 2002.
     Number document_ns{*this, "document_ns", {cost, "lookup + rcu as OLS 2002"}};
     Number document_spread_pct{*this, "document_spread_pct", {cost, "+-% "}};
