@@ -27,9 +27,9 @@ CASES = {
     "all are seen": (SEEN, SEEN, True, "2 tests fail as they should, 0 skipped"),
     "a test sees nothing": (SEEN, MISSED, False, "api_second Some.Test: passes"),
     "a test is skipped here": (SEEN, LOOKED_AT_NOTHING, True, "1 skipped, 0 wrong"),
-    "all are": (LOOKED_AT_NOTHING, LOOKED_AT_NOTHING, False, "each of 2 tests was skipped"),
-    "a fault makes its test skip itself": (SEEN, HIDDEN, False, "is skipped with the fault alone"),
-    "it does so once": (SEEN, ONCE, False, "is skipped with the fault alone"),
+    "all are": (LOOKED_AT_NOTHING, LOOKED_AT_NOTHING, False, "all 2 tests were skipped"),
+    "a fault makes its test skip itself": (SEEN, HIDDEN, False, "is skipped only with the fault"),
+    "it does so once": (SEEN, ONCE, False, "is skipped only with the fault"),
 }
 MUTANT = """file: one.c
 killed: {program} Some.Test

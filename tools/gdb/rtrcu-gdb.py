@@ -76,7 +76,7 @@ class Block:
         self.object = name
         head = memory(address, 128)
         if not head or head[:8] != b"rtrcu-in":
-            raise gdb.GdbError(f"{name}: the library has not been loaded wholly yet")
+            raise gdb.GdbError(f"{name}: the process has not finished loading the library")
         self.version, _, size, tables = struct.unpack_from("<IIII", head, 8)
         if self.version != 1:
             raise gdb.GdbError(f"{name}: a block of version {self.version}; these commands read version 1")
@@ -126,7 +126,7 @@ def blocks():
 
 
 class Domain:
-    """A domain: its machines and its slots."""
+    """A domain, with its grace-period machines and its slots."""
 
     def __init__(self, block, address):
         self.block, self.address, self.name = block, address, block.name_of(address)
@@ -187,7 +187,7 @@ def every_domain():
 
 
 def code(address):
-    """Returns function and offset, as gdb prints them."""
+    """Returns the name of a code address as gdb prints it: function and offset."""
     return gdb.execute(f"info symbol {address:#x}", to_string=True).split(" in section")[0].strip() if address else ""
 
 
@@ -206,7 +206,7 @@ class Rtrcu(gdb.Command):
 
 
 class RtrcuGp(gdb.Command):
-    """Grace periods of each domain: the current one and its holdouts."""
+    """Grace periods of each domain: the current grace period and its holdouts."""
 
     def __init__(self):
         super().__init__("rtrcu gp", gdb.COMMAND_STATUS)
@@ -286,7 +286,7 @@ class RtrcuCallbacks(gdb.Command):
 
 
 class HeadPrinter:
-    """struct rcu_head: the function that will be called."""
+    """Prints a struct rcu_head: the function that will be called."""
 
     def __init__(self, value):
         self.value = value
@@ -299,7 +299,7 @@ class HeadPrinter:
 
 
 class ThreadPrinter:
-    """struct rtrcu_thread: the meaning of its word."""
+    """Prints a struct rtrcu_thread: the meaning of its word."""
 
     def __init__(self, value):
         self.value = value
@@ -312,7 +312,7 @@ class ThreadPrinter:
 
 
 class TaskPrinter:
-    """struct rcu_task: its name, and the list that it is on."""
+    """Prints a struct rcu_task: its name, and the list that contains it."""
 
     def __init__(self, value):
         self.value = value

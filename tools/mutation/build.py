@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""From a mutant to programs: compiles the one file that changed, and links the requested programs.
+"""Builds the programs of a mutant: compiles the one file that changed, and links the requested programs.
 
 Everything else is taken from a finished build of the tree. A changed header means every file that includes it, those of
 the tests too.
@@ -16,7 +16,7 @@ import sys
 import threading
 
 LIBRARY = "rtrcu_objects.dir"
-# The static library with all names, which a changed object needs.
+# The static library in which all names are visible; a changed object is linked with it.
 INTERNALS = "librtrcu_internals.a"
 SHARED = re.compile(r"librtrcu\.so\.\d[\d.]*$")
 EXPLORED = "explore_library.dir"
@@ -115,7 +115,7 @@ class Build:
         return self.optimized(words, source, compiler, tree, out)
 
     def compile_header(self, path, defines, compiler, tree, out):
-        """Compiles the functions of an installed header as if each were called."""
+        """Compiles all functions of an installed header, also those that no code calls."""
         words = ["", "-std=gnu11", "-fkeep-inline-functions", *defines, "-x", "c", "-I", str(self.root / "include"),
                  "-o", "", "-c", ""]
         return self.optimized(words, path, compiler, tree, out)
@@ -140,7 +140,7 @@ class Build:
 
 
 class Changed:
-    """The objects and programs of one mutant, made when they are needed, in a scratch folder."""
+    """The objects and programs of one mutant, which are built in a scratch folder when a check needs them."""
 
     def __init__(self, build, texts, scratch):
         self.build = build
@@ -166,7 +166,7 @@ class Changed:
             return self.library
 
     def objects(self, parts):
-        """Returns the original name and the new file of every object that differs."""
+        """Returns, for every object that differs from the original, its original name and its new file."""
         result = {}
         with self.lock:
             for name in {name for path in self.paths for name in self.build.objects_of(path, parts)}:
@@ -209,7 +209,7 @@ class Changed:
                 self.shipped[compiler, name] = self.build.compile_shipped(name, compiler, self.tree, folder / name)
 
     def link(self, target, parts):
-        """Links @target once: its own changed objects at their places, the library's before everything else."""
+        """Links @target, once.  Its own changed objects replace the originals; the library's precede all others."""
         with self.lock:
             if target not in self.linked:
                 self.linked[target] = self.link_anew(target, parts)

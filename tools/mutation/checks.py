@@ -32,7 +32,7 @@ FAILED = re.compile(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", re.M)
 
 
 class Check:
-    """One program: how it is linked for a mutant, and how it is run.  Its time is measured first, without a fault."""
+    """One program: how it is linked for a mutant, and how it is run.  First its time is measured without a fault."""
 
     def __init__(self, name, parts, target=None, arguments=(), late=False, always_the_same=False):
         self.name = name
@@ -62,11 +62,11 @@ class Check:
         return {part for part in self.parts if part not in LIBRARIES}
 
     def run(self, changed, extra=()):
-        """Returns None if the check passed, otherwise the reason why not."""
+        """Runs the check.  Returns None if it passed, otherwise the reason why it failed."""
         return self.outcome(changed, extra)[0]
 
     def outcome(self, changed, extra=()):
-        """Returns the reason why it failed or None, and the arguments that run the failing part again."""
+        """Returns the reason why the check failed (None: it passed), and arguments that repeat the failing part."""
         words, environment = self.command(changed)
         reason, _ = run_program(words + list(extra), environment, self.limit() if self.seconds else 600)
         return reason, extra
@@ -74,9 +74,10 @@ class Check:
     whole = ()  # arguments that run the whole check
 
     def kill(self, changed, original):
-        """Returns the reason why the change fails this check, None if it does not.  A failure counts if it is repeated,
-        and if the original passes under the same load; if the change did not end in time, the original must pass in a
-        third of that time.  A test that does not fail alone may depend on tests before it: then all are run.""" 
+        """Returns the reason why the change fails this check; None: the check passes.  A failure counts if it is
+        repeated, and if the original passes under the same load; if the check did not end in time with the change, it
+        must pass with the original in a third of that time.  A test that does not fail alone may depend on tests before
+        it: then all are run.""" 
         reason, again = self.outcome(changed)
         if not reason or (self.always_the_same and not reason.startswith(NO_END)):
             return reason
@@ -151,7 +152,7 @@ class Explorer(Check):
         super().__init__(name, parts, target, arguments, late, always_the_same=True)
 
     def narrowed(self, scenarios):
-        """Returns the same check for these scenarios only; None: all."""
+        """Returns the same check, limited to these scenarios; None: all scenarios."""
         if scenarios is None:
             return self
         check = copy.copy(self)
@@ -219,22 +220,23 @@ def run_program(words, environment, limit, errors=subprocess.DEVNULL):
 
 
 def outcome_of(words, environment, limit):
-    """Runs chosen tests of GoogleTest.  Returns the reason why they do not pass, None if they do; SKIPPED if one
-    of them skipped itself.
+    """Runs the GoogleTest tests that @words choose.  Returns None if they pass, SKIPPED if one of them skipped itself,
+    and otherwise the reason why they fail.
     """
     reason, output = run_program([*words, "--gtest_brief=0"], environment, limit)
     return SKIPPED if reason is None and "[  SKIPPED ]" in output else reason
 
 
 def why_unseen(faulty, clean, limit):
-    """Returns the reason why a fault does not count as detected by a test; None if it does.  It does if the test fails
-    twice with the fault, and passes without it; if the test did not end with the fault, it must pass without it in a
-    third of the time.  SKIPPED: the test is skipped without the fault too.  @faulty and @clean run the test with a time
-    limit, and return the reason why it did not pass, or None.
+    """Returns the reason why a fault does not count as detected by a test; None: the fault counts as detected.
+
+    The test must fail twice with the fault, and pass without the fault.  If the test did not end with the fault, it
+    must pass without the fault in a third of the time.  SKIPPED: the test is skipped without the fault too.  @faulty
+    and @clean run the test with a time limit, and return the reason why it did not pass, or None.
     """
     reasons = [faulty(limit) for _ in range(TIMES)]
     if SKIPPED in reasons:
-        return SKIPPED if clean(limit) == SKIPPED else "is skipped with the fault alone"
+        return SKIPPED if clean(limit) == SKIPPED else "is skipped only with the fault"
     if None in reasons:
         return "passes"
     hung = any(reason.startswith(NO_END) for reason in reasons)

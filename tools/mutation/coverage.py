@@ -151,8 +151,8 @@ class Coverage:
                 continue
             reason, _ = run_program(words, {**environment, "GCOV_PREFIX": str(folder)}, LIMIT)
             self.checks[check.name] = None if reason else of_program(folder, run.build.root, code)
-            print(f"  {check.name}: " + (f"executes everything, it seems: {reason} with counters" if reason else
-                                         f"{sum(map(len, self.checks[check.name].values()))} lines"), flush=True)
+            print(f"  {check.name}: " + (f"fails with counters, so it may execute every line: {reason}" if reason
+                                         else f"{sum(map(len, self.checks[check.name].values()))} lines"), flush=True)
 
         self.code = {path: sorted(lines) for path, lines in code.items()}
         for check in checks:

@@ -6,9 +6,9 @@
     +    for (uint32_t covered = 1; covered <= leaves; covered *= READER_FANOUT)
     = why this changes nothing that is promised
 
-The function may be left out; the lines then mean the same wherever they stand in the file.  An entry is of one mutant;
-of so many alike where the operator is followed by ` x2` or another number, and of the second of two alike in a function
-where ` #2 of 2` follows.  Of a comment only its presence counts.
+If an entry names no function, its lines may be anywhere in the file.  An entry explains one mutant.  ` x2` (or another
+number) after the operator: it explains two mutants with the same change.  ` #2 of 2`: it explains the second of two
+such mutants in a function.  Comments in the lines are compared only by their presence.
 """
 
 import collections
@@ -25,7 +25,7 @@ def difference(text, mutant):
 
 
 def place(path):
-    """Returns room and file, without the folder within the room."""
+    """Returns the room and the file name of a path, without folders inside the room."""
     parts = path.split("/")
     return "/".join(parts[:2]), parts[-1]
 
@@ -52,7 +52,7 @@ Entry = collections.namedtuple("Entry", "file lines alike which")  # which: None
 
 
 class Explained:
-    """The reasons, each for a whole file or for one of its functions."""
+    """The explanations of a text file, each for a whole source file or for one of its functions."""
 
     def __init__(self, path):
         self.entries = {}
@@ -70,7 +70,7 @@ class Explained:
                 lines, where = [], (file, function.removesuffix("()"), alike, int(one[1]) if one else None)
 
     def has(self, root, result):
-        """Returns true if the mutant of this result, whose line and function are known, is explained."""
+        """Returns true if an entry explains the mutant of this result."""
         path, lines, function = result["path"], result["diff"], result["function"]
         for name in ("", function):
             entry = self.entries.get((key(path, lines), name))
@@ -80,7 +80,7 @@ class Explained:
         return False
 
     def misfits(self, root):
-        """Returns the explanations that fit no mutant of the source, or another number of mutants than stated."""
+        """Returns the entries that fit no mutant of the source, or not as many mutants as they state."""
         made, wrong = {}, []
         for (what, function), (file, lines, said, which) in self.entries.items():
             if file not in made:

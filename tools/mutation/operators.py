@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 BLANKED = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
-# Not changed: without effect in these builds, or checks themselves.
+# Statements that are not mutated: they have no effect in these builds, or are checks themselves.
 NO_SUBJECT = re.compile(r"^\s*(?:else\s+)?(?:\(void\)\w+;|must_hold|invariant|plat_print|plat_die|\w*prefetch\w*\(|"
                         r"rtrcu_tsan|_Static_assert|\w+:)")
 # Statements whose effects other threads can see; only their order matters.
@@ -62,7 +62,7 @@ def statements(code, start, end):
 
 
 def header_of(words):
-    """Returns where a statement begins after `if (...)`, `else`, `for (...)`; 0: there is no such part."""
+    """Returns the index at which a statement begins after `if (...)`, `else` or `for (...)`; 0: it has no such part."""
     at = 0
     while True:
         match = re.match(r"\s*(?:(?:if|for|while)\s*\(|else\b)", words[at:])
@@ -163,7 +163,7 @@ def replacements(path, code, start, end):
 
 
 def early_returns(path, code, start, end):
-    """Yields mutants in which a `return;` under a condition is left out."""
+    """Yields mutants that remove a conditional `return;`."""
     for match in re.finditer(r"\breturn;", code[start:end]):
         yield Mutant(path, "return dropped", start + match.start(), start + match.end(), ";")
 
@@ -178,7 +178,7 @@ def swapped(text, mutant):
 
 
 def mutants_of(path, text):
-    """Returns every mutant of @text, in the order of positions."""
+    """Returns every mutant of @text, in the order of their positions."""
     code = blank(text)
     found = []
     for start, end in bodies(code):

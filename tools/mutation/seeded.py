@@ -23,7 +23,7 @@ def make_mutant(root):
 
 
 def reason_of(run, program, test, changed, limit):
-    """As outcome_of(), for one test."""
+    """Runs one test.  Returns None if it passes, SKIPPED if it skipped itself, otherwise the reason why it fails."""
     words = [f"--gtest_filter={test}"]
     if program.startswith("api_"):  # it asks the loader for the library
         folders = {"LD_LIBRARY_PATH": str(changed.library_folder())}
@@ -66,8 +66,8 @@ def report(run):
     """Returns the exit status: 0 if each test detected its fault and each explanation fits the source."""
     wrong, seen, skipped = check(run, run.arguments.sample, run.arguments.seed)
     if skipped and not seen:
-        wrong.append(f"each of {skipped} tests was skipped, so nothing was checked")
-    wrong += [f"test/mutants/survivors.txt: the source does not contain this any more: {what}"
+        wrong.append(f"all {skipped} tests were skipped, so no fault was checked")
+    wrong += [f"test/mutants/survivors.txt: the source no longer contains: {what}"
               for what in run.known.misfits(run.build.root)]
     print("\n".join(wrong))
     print(f"named faults: {seen} tests fail as they should, {skipped} skipped, {len(wrong)} wrong, "

@@ -23,7 +23,7 @@ def sequence_comparisons(tree):
         for number, line in enumerate(code.split("\n"), 1):
             match = BEFORE.search(line) or BEHIND.search(line)
             if match:
-                message = f"compares a sequence number with {match.group(1)}; numbers wrap, use seq_*() of base/seq.h"
+                message = f"compares a sequence number, which wraps, with {match.group(1)}; use seq_*() of base/seq.h"
                 yield Finding(file.path, number, message)
 
 
@@ -32,7 +32,7 @@ def bare_atomics(tree):
         if WRAPPERS.search(file.path):
             continue
         for match in BUILTIN.finditer(file.code):
-            message = f"{match.group(1)}: orders live in names; use the wrappers of <rtrcu/detail/atomic.h> and fence.h"
+            message = f"{match.group(1)}: use the wrappers of <rtrcu/detail/atomic.h> and fence.h, which name the order"
             yield Finding(file.path, file.line_of(match.start()), message)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Lists of findings that a rule still allows, because they are older than the rule.
 
-tools/tidy_rules/RULE.allow has an entry a line, as the rule's findings name theirs.  An entry that matches nothing any
-more is a violation itself, so a list shrinks with the work that it waits for.
+Each line of tools/tidy_rules/RULE.allow is an entry: the name that the rule gives to a finding.  An entry that matches
+no finding is a violation too, so the lists shrink.
 """
 
 import os
@@ -36,12 +36,12 @@ def apply(tree, name, findings):
     left = [finding for finding in findings if not finding.entry or finding.entry not in allowed]
     for entry, line in allowed.items():
         if entry not in matched:
-            left.append(Finding(path_of(name), line, f"`{entry}` is so no more; delete the line"))
+            left.append(Finding(path_of(name), line, f"`{entry}` matches no finding; delete the line"))
     return left
 
 
 def renew(tree, name, findings):
-    """Rewrites the rule's list from the present findings.  False, with nothing written, if it would grow."""
+    """Rewrites the rule's list from the present findings.  Writes nothing, and returns false, if it would grow."""
     before = entries(tree, name)
     now = sorted({finding.entry for finding in findings if finding.entry})
     if not before or len(now) > len(before):

@@ -14,14 +14,14 @@ INCLUDED_SOURCE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+\.(?:c|cc|c
 
 
 def too_long(file, name, first, last):
-    return Finding(file.path, first, f"{name}() has {last - first + 1} lines, allowed are {CAP}; give it one job")
+    return Finding(file.path, first, f"{name}() has {last - first + 1} lines, above the limit of {CAP}; split it")
 
 
 def python_functions(file):
     try:
         module = ast.parse(file.text)
     except SyntaxError as error:
-        yield Finding(file.path, error.lineno or 1, f"does not parse: {error.msg}; mend it")
+        yield Finding(file.path, error.lineno or 1, f"does not parse: {error.msg}; correct it")
         return
     for node in ast.walk(module):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

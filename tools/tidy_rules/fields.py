@@ -53,7 +53,7 @@ def field_ownership(tree):
         name = f"{access.struct}.{access.field}"
         rooms = ", ".join(sorted(owners(tree, structs[access.struct], access.field)))
         owner = f"a field of {rooms}" if rooms else "a field without `@room`"
-        message = f"touches {name}, {owner}; call a function of that room, or move the field"
+        message = f"accesses {name}, {owner}; call a function of that room, or move the field"
         yield Finding(access.path, access.line, message, f"{access.path}: {name}")
 
 
@@ -77,7 +77,7 @@ def unmarked(field, accesses):
     atomic = next((access for access in accesses if access.how == "atomic"), None)
     if atomic:
         name, where = f"{field.struct}.{field.name}", f"{atomic.path}:{atomic.line}"
-        message = f"{name} is touched by a wrapper in {where}; begin its comment with `atomic`, say who writes"
+        message = f"{name} is accessed by a wrapper in {where}; begin its comment with `atomic`, and name its writers"
         yield Finding(field.path, field.line, message, f"{field.path}: {name} unmarked")
 
 
@@ -85,7 +85,7 @@ def plain_accesses(accesses):
     for access in accesses:
         if access.how in ("plain", "written") and not ALONE.search(access.function):
             name = f"{access.struct}.{access.field}"
-            message = f"touches {name}, which is atomic, without a wrapper of <rtrcu/detail/atomic.h>"
+            message = f"accesses {name}, which is atomic, without a wrapper of <rtrcu/detail/atomic.h>"
             yield Finding(access.path, access.line, message, f"{access.path}: {name}")
 
 

@@ -47,7 +47,7 @@ def purpose(tree):
     for file in tree.files:
         if is_prose(file):
             if not any(line.startswith("# ") or SPDX in line for line in file.lines[:2]):
-                yield Finding(file.path, 1, "the first two lines hold no title; begin with `# what it is for`")
+                yield Finding(file.path, 1, "the first two lines contain no title; begin the page with `# TITLE`")
         elif is_code(file):
             lines, number = first_lines(file)
             after = [line for line in lines[:3] if SPDX not in line][:2]
@@ -63,7 +63,7 @@ def length(tree):
         if is_code(file) or is_prose(file):
             count = file.text.count("\n")
             if count > CAP:
-                yield Finding(file.path, CAP + 1, f"{count} lines, allowed are {CAP}; make two files of it")
+                yield Finding(file.path, CAP + 1, f"{count} lines, above the limit of {CAP}; split the file")
 
 
 def notes(tree):
@@ -73,7 +73,7 @@ def notes(tree):
         for number, line in enumerate(file.lines, 1):
             match = NOTE.search(line)
             if match:
-                yield Finding(file.path, number, f"{match.group()}: do it, or write why it is not done")
+                yield Finding(file.path, number, f"{match.group()}: do the work, or write why it is not done")
 
 
 RULES = {"spdx": spdx, "purpose": purpose, "file-length": length, "notes": notes}

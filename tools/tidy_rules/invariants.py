@@ -26,7 +26,7 @@ def invariants(tree):
             yield Finding(*place, f'{name} is told and never checked; assert it: invariant("{name}", ...)')
     for name, place in checked.items():
         if name not in told:
-            yield Finding(*place, f"{name} is checked, but told by no header of src/; write `{name}: ...` there")
+            yield Finding(*place, f"{name} is checked, but no header of src/ states it; write `{name}: ...` there")
 
 
 RULES = {"invariants": invariants}

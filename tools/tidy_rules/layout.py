@@ -58,7 +58,7 @@ def ask(tree, files):
 
 
 def missing():
-    """Returns the reason why this rule is not checked, if any: it needs one version, which may be missing."""
+    """Returns the reason why this rule cannot be checked if clang-format 14 is missing, otherwise None."""
     return None if shutil.which(PROGRAM) else f"{PROGRAM} is not installed"
 
 
@@ -72,7 +72,7 @@ def layout(tree):
         for first in pool.map(lambda group: ask(tree, group), groups):
             bad.update(first)
     for path, line in bad.items():
-        yield Finding(path, line, f"not as .clang-format says; run `{PROGRAM} -i {path}`")
+        yield Finding(path, line, f"the layout differs from .clang-format; run `{PROGRAM} -i {path}`")
     # Samples have no build directory of their own and get none.
     if tree.exists(".clang-format"):
         write_cache(cache_path, {key(tree, file) for file in tree.c_files if file.path not in bad})
@@ -84,7 +84,7 @@ def width(tree):
             continue
         for number, line in enumerate(file.lines, 1):
             if len(line) > COLUMNS:
-                yield Finding(file.path, number, f"{len(line)} columns, allowed are {COLUMNS}; break the line")
+                yield Finding(file.path, number, f"{len(line)} columns, above the limit of {COLUMNS}; break the line")
 
 
 layout.missing = missing

@@ -51,7 +51,7 @@ def undefined_macros(tree):
                 # The program defines liburcu's own switches.
                 ours = name.startswith("RTRCU_" if file.path.startswith("liburcu/include/") else ("RTRCU_", "RCU_"))
                 if ours and name not in defined:
-                    message = f"{name} is defined nowhere; define it in the build, or delete the branch"
+                    message = f"{name} is never defined; define it in the build, or delete the branch"
                     yield Finding(file.path, file.line_of(match.start(1)), message)
 
 

@@ -60,7 +60,7 @@ def halves(tree):
             continue
         head = next((block[0] for block in file.comment_blocks if "SPDX" not in block[2]), 0)
         for first, last, comment in file.comment_blocks:
-            # The head of a file may mention tags; that is not one of their places.
+            # The head of a file may mention tags, but is not a place of a tag.
             tags = set(TAG.findall(strip_references(comment))) if first != head else set()
             place = place_of(file, first, last) if tags else None
             found += [Half(tag, file.path, first, place, comment) for tag in sorted(tags) if place]
@@ -91,10 +91,10 @@ def check_halves(tag, places):
     first = min(places, key=lambda half: (half.path, half.line))
     names = {half.place for half in places}
     if len(names) < 2:
-        message = f"[{tag}] stands only at {first.place}; tag its other half too, each naming the other function"
+        message = f"only {first.place} has [{tag}]; tag the other half too, each half naming the other function"
         yield Finding(first.path, first.line, message)
     if not any("Forbidden:" in half.comment for half in places):
-        message = f"[{tag}]: no half tells the two cases and the forbidden outcome; add them (`Forbidden: ...`)"
+        message = f"[{tag}]: no half describes the two orders and the forbidden outcome; add them (`Forbidden: ...`)"
         yield Finding(first.path, first.line, message)
 
 
@@ -107,7 +107,7 @@ def check_rows(tag, places, rows):
     named = {half.place for half in places if re.search(rf"\b{re.escape(half.place)}\b", text)}
     if len(named) < 2:
         known = ", ".join(sorted({half.place for half in places}))
-        message = f"the row of {tag} names fewer than two of the places that carry [{tag}]: {known}"
+        message = f"the row of {tag} names fewer than two of the places that have [{tag}]: {known}"
         yield Finding(LEDGER, rows[-1][0], message)
 
 
@@ -140,17 +140,17 @@ def ordering(tree):
         yield from check_halves(tag, places)
         yield from check_rows(tag, places, rows.get(tag, []))
         if tag not in shapes and not mutants_named(rows.get(tag, [])):
-            message = f"[{tag}] has no shape in {SHAPES}, and its row names no mutant of {MUTANTS}; nothing checks it"
+            message = f"[{tag}] has no shape in {SHAPES}, and its row names no mutant of {MUTANTS}; add either"
             yield Finding(first.path, first.line, message)
     yield from check_names(tree, found)
     for tag, of_tag in sorted(rows.items()):
         if tag not in used:
-            yield Finding(LEDGER, of_tag[0][0], f"{tag} has a row, but nothing in src/ or include/ carries [{tag}]")
+            yield Finding(LEDGER, of_tag[0][0], f"{tag} has a row, but no comment in src/ or include/ has [{tag}]")
         for number, name in mutants_named(of_tag):
             if not tree.exists(f"{MUTANTS}{name}.mutant"):
                 yield Finding(LEDGER, number, f"there is no {MUTANTS}{name}.mutant")
     for tag in sorted(set(shapes) - set(used)):
-        yield Finding(SHAPES, shapes[tag], f"{tag} has a shape, but nothing in src/ or include/ carries [{tag}]")
+        yield Finding(SHAPES, shapes[tag], f"{tag} has a shape, but no comment in src/ or include/ has [{tag}]")
 
 
 RULES = {"ordering": ordering}

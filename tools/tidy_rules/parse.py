@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""src/ as a compiler sees it: structs and the functions that touch their fields, functions and their references.
+"""Parses src/ by libclang: structs, accesses to their fields, functions, and the references to functions.
 
-Every .c of src/ is read once by libclang, as debug builds compile it; a header's declarations and inline functions
-count once, where they stand.  An access belongs to the file in which it is spelled: what a macro's body touches is
-touched by the file of the macro, what its argument touches by the file of its use.
+libclang reads every .c of src/ once, as debug builds compile it.  A declaration or inline function of a header counts
+once, in the header.  An access belongs to the file that contains its text: an access in the body of a macro belongs to
+the file of the macro, an access in an argument to the file that uses the macro.
 """
 
 import ctypes
@@ -78,7 +78,7 @@ class Unreadable(Exception):
 
 
 def libclang():
-    """Returns Debian's bindings, also under another Python: they are one module without compiled parts."""
+    """Returns Debian's bindings of libclang.  Another Python can use them too, since they have no compiled parts."""
     try:
         import clang.cindex as cindex
     except ModuleNotFoundError:
@@ -99,7 +99,7 @@ def is_blank(file, line):
 
 
 def comment_of_field(file, first, last):
-    """Returns the comment after a field, or the one on separate lines directly above it."""
+    """Returns the comment after a field, or the comment on separate lines directly above the field."""
     blocks = file.comment_blocks
     behind = [text for begin, _, text in blocks if first <= begin <= last and not is_blank(file, begin)]
     above = [text for begin, end, text in blocks if end == first - 1 and is_blank(file, begin)]
@@ -245,7 +245,7 @@ class Reader:
         return field.type.get_canonical().kind == self.cindex.TypeKind.CONSTANTARRAY
 
     def is_assigned(self, cursor, parent):
-        """Returns true if it is on the left of an assignment."""
+        """Returns true if the cursor is on the left of an assignment."""
         left = next(parent.get_children())
         kind = self.lib.clang_getCursorBinaryOperatorKind(parent)
         return kind in ASSIGNMENTS and left.extent.end.offset >= cursor.extent.end.offset

@@ -54,13 +54,13 @@ def covering_comment(file, line):
 
 
 def missing_labels(comment):
-    """Returns what is missing in a full block, or is in the wrong order."""
+    """Returns a message if lines of a full block are missing or in the wrong order, otherwise None."""
     places = [re.search(rf"^[ *]*{label}:", comment, re.M) for label in LABELS]
     absent = [label for label, place in zip(LABELS, places) if not place]
     if absent:
         return f"lacks {', '.join(absent)}"
     starts = [place.start() for place in places]
-    return None if starts == sorted(starts) else f"has its lines out of order; write {', '.join(LABELS)}"
+    return None if starts == sorted(starts) else f"has its lines in the wrong order; the order is {', '.join(LABELS)}"
 
 
 def wrapped_names(headers):
@@ -96,7 +96,7 @@ def public_blocks(tree):
             if lacks:
                 yield Finding(file.path, first, f"the block of {entry.name}() {lacks}")
         elif last - first + 1 > SHORT_LINES:
-            message = f"more than {SHORT_LINES} lines on {entry.name}(); make it a block with {', '.join(LABELS)}"
+            message = f"comment of {entry.name}() has over {SHORT_LINES} lines; write a block with {', '.join(LABELS)}"
             yield Finding(file.path, first, message)
 
 

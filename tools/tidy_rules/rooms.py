@@ -76,7 +76,7 @@ def no_waits(tree):
         if room in WAITING or file.path.startswith("src/base/lock."):
             continue
         for match in WAITS.finditer(file.code):
-            message = f"{match.group(1)}() waits, wakes or makes a thread below work/; return what is to be done"
+            message = f"{match.group(1)}() waits, wakes or makes a thread below work/; return the action to the caller"
             yield Finding(file.path, file.line_of(match.start()), message)
 
 

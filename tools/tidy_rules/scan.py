@@ -62,7 +62,7 @@ def _own_line(code, brace):
 
 
 def _has_assignment(head):
-    """Returns true for text with an = of an initialiser: outside parentheses, and not part of an operator."""
+    """Returns true if the text contains the = of an initialiser: outside parentheses, and not part of an operator."""
     depth = 0
     for place, letter in enumerate(head):
         depth += (letter in "(<") - (letter in ")>")

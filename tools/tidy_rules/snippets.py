@@ -31,7 +31,7 @@ def preamble(tree, language):
 
 def compiles(tree, language, source):
     """Returns None, or the first error as (line, message)."""
-    # C only warns about these, but examples must not do them.
+    # A C compiler only warns about these mistakes, but examples must not contain them.
     strict = [f"-Werror={what}" for what in ("implicit-function-declaration", "implicit-int", "int-conversion",
                                              "incompatible-pointer-types")]
     compiler = ["gcc", "-xc", "-std=gnu11", *strict] if language == "c" else ["g++", "-xc++", "-std=gnu++20"]
@@ -69,9 +69,10 @@ def page_findings(tree, file):
         others = [before + as_body(block, line), as_declarations(block, line), as_body(block, line)]
         errors = [compiles(tree, language, head + other) for other in others]
         if None not in errors:
-            # Statements are not valid declarations, so the errors of the other reading are more useful.
+            # Statements are not valid declarations, so report the errors of reading the block as the inside of a
+            # function.
             at, message = errors[0] if re.search(r"expected .* before", error[1]) else error
-            yield Finding(file.path, at or line, f"does not compile: {message}; mend it, or mark the block text")
+            yield Finding(file.path, at or line, f"does not compile: {message}; correct the block, or mark it as text")
 
 
 def snippets(tree):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Names of src/: files use each other in no circle; no unused field, function or enumerator; one definition a constant.
+"""Names of src/: no cycle of uses between files; no unused field, function or enumerator; one definition per constant.
 """
 
 import collections
@@ -53,7 +53,7 @@ def file_circles(tree):
             while way[-1] != target:
                 way.append(through[way[-1]])
             back = " -> ".join(reversed(way))
-            message = f"uses {use.name} of {target}, which leads back: {back}; take a file or an argument between them"
+            message = f"uses {use.name} of {target}, which leads back: {back}; break the cycle"
             yield Finding(path, use.line, message, f"{path} -> {target}")
 
 
@@ -64,7 +64,7 @@ def dead_fields(tree):
             is_used = (struct.name, field.name) in used or PADDING.match(field.name)
             if field.path.startswith("src/") and not is_used:
                 name = f"{struct.name}.{field.name}"
-                yield Finding(field.path, field.line, f"nothing in src/ touches {name}; delete it", f"field {name}")
+                yield Finding(field.path, field.line, f"no code in src/ accesses {name}; delete it", f"field {name}")
 
 
 def dead_symbols(tree):
@@ -72,7 +72,7 @@ def dead_symbols(tree):
     for use in facts(tree).references:
         users[use.name].add(use.path)
     for symbol in facts(tree).symbols.values():
-        # The compiler warns of static functions, except of those in headers.
+        # The compiler warns about unused static functions, except in headers.
         is_warned_of = symbol.is_static and symbol.path.endswith(".c")
         if not symbol.path.startswith("src/") or symbol.name.startswith(("rtrcu_", "rcu_")) or is_warned_of:
             continue
@@ -84,7 +84,7 @@ def dead_symbols(tree):
         elif not used_by:
             message = "is used nowhere in src/ and include/; delete it, or move it to the test that uses it"
         else:
-            message = None if used_by - {symbol.path} else "is used in its own file alone; make it static"
+            message = None if used_by - {symbol.path} else "is used only in its own file; make it static"
         if message:
             entry = f"{symbol.kind} {symbol.name}"
             yield Finding(symbol.path, symbol.line, f"{entry} {message}", entry)

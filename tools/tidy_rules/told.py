@@ -150,7 +150,7 @@ def told_numbers(tree):
             value, line = value_at(tree.by_path[path], words) if tree.exists(path) else (None, 1)
             values.append((path, line, value))
             if value is None:
-                yield Finding(NUMBERS, number, f"{path} does not say `{words}`; follow what it says now")
+                yield Finding(NUMBERS, number, f"{path} does not contain `{words}`; follow its present text")
         (page, line, told), (source, _, true) = values
         if told is not None and true is not None and told != true:
             yield Finding(page, line, f"says {told}, {source} says {true}")

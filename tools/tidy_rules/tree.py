@@ -129,7 +129,7 @@ def listed_files(root):
 
 
 class Tree:
-    """A source tree.  The samples of test/tidy are broken on purpose and belong to no tree but their own."""
+    """A source tree.  The samples of test/tidy violate rules on purpose: each sample is a tree of its own."""
 
     def __init__(self, root, samples=False):
         self.root = os.path.abspath(root)

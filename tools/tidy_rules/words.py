@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Words: phrases that docs/style.md replaces, in comments, strings, pages and names of commits.
+"""Words: phrases that docs/style.md replaces, in comments, strings, pages and subjects of commits.
 
-The phrases find the crudest third of what style.md asks for.  A reader finds the rest.
+The phrases find about a third of the places that violate style.md.  A reader finds the rest.
 """
 
 import os
