@@ -24,7 +24,7 @@ namespace
 
 using namespace std::chrono_literals;
 
-// Both entries of a table have the same version.
+// A routing table; both entries have the number of the table's version.
 struct Table {
     std::map<std::string, int> port_of{{"front", 0}, {"back", 0}};
 };
@@ -42,11 +42,11 @@ asio::awaitable<void> wait_for_the_peer()
 
 asio::awaitable<void> request(Service &service)
 {
-    rtrcu::section section("request"); // its name in stall reports
+    rtrcu::section section("request"); // the section's name in stall reports
     const Table *table = service.table.read(section);
     const int front = table->port_of.at("front");
     co_await section.across(wait_for_the_peer());
-    const int back = table->port_of.at("back"); // the same table, although it has been replaced, on any thread
+    const int back = table->port_of.at("back"); // the same table, even if it was replaced, or the thread changed
     service.wrong += front != back;
     service.answered++;
 }
@@ -80,6 +80,6 @@ int main()
     asio::co_spawn(pool, reload(service, 100), asio::detached);
     pool.join();
     rcu_barrier();
-    std::printf("%d requests answered, %d with half a table\n", service.answered.load(), service.wrong.load());
+    std::printf("%d requests answered, %d from two different tables\n", service.answered.load(), service.wrong.load());
     return service.answered == clients * requests && service.wrong == 0 ? 0 : 1;
 }

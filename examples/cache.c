@@ -24,7 +24,7 @@
 #define BYTES ((size_t)1 << 20) /* the largest memory of entries, including removed ones */
 #define WORKERS 2
 #define CLIENTS 2
-#define KEYS 64 /* of each client that checks */
+#define KEYS 64 /* of each client that checks answers */
 #define FLOOD 8000
 #define KEY_MAX 32
 #define VALUE_MAX 64
@@ -36,11 +36,11 @@ struct entry {
     struct rtrcu_hash_node node;
     struct rcu_head rcu;
     uint64_t expires_ns;
-    bool used; /* atomic: since the last sweep */
+    bool used; /* atomic: a request has used the entry since the last sweep */
     char key[KEY_MAX], value[VALUE_MAX];
 };
 
-/* The buckets that the next call visits, and how it treats entries. */
+/* One sweep: the time by which it judges expiry, whether it evicts, and the number of entries that it removed. */
 struct sweep {
     uint64_t now;
     bool evict;
@@ -116,7 +116,8 @@ static void sweep_some(struct sweep *sweep, unsigned int buckets)
     rtrcu_hash_walk(cache, &hand, buckets, visit, sweep);
 }
 
-/* The second round finds the entries whose mark the first has cleared. */
+/* Sweep until an entry is removed, or 2 * ENTRIES buckets have been visited: a first visit clears the mark @used of an
+ * entry, and a second visit evicts the entry if no request has used it meanwhile. */
 static void make_room(void)
 {
     struct sweep sweep = {.now = now_ns(), .evict = true};
@@ -124,7 +125,7 @@ static void make_room(void)
         sweep_some(&sweep, 4);
 }
 
-/* Allocate an entry; NULL: no memory, or the bound is reached. */
+/* Allocate an entry; NULL: no memory, or BYTES would be exceeded. */
 static struct entry *entry_make(const char *key, unsigned int lifetime_ms, const char *value)
 {
     size_t bytes = rtrcu_fetch_add(&held, sizeof(struct entry)) + sizeof(struct entry);
@@ -181,7 +182,7 @@ static void cache_get(const char *key, char *answer)
     struct rtrcu_hash_node *node = rtrcu_hash_lookup(cache, hash_of(key), has_key, key);
     struct entry *entry = node ? entry_of(node) : NULL;
     bool valid = entry && now_ns() < entry->expires_ns;
-    if (valid && !rtrcu_load_relaxed(&entry->used)) /* no store for an entry in constant use */
+    if (valid && !rtrcu_load_relaxed(&entry->used)) /* an entry that is already marked costs no store */
         rtrcu_store_relaxed(&entry->used, true);
     snprintf(answer, TEXT_MAX, valid ? "value %s" : "miss", valid ? entry->value : "");
     rcu_read_unlock();
@@ -258,8 +259,8 @@ static int server_socket(void)
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
-/* A client that checks: the versions of its keys that the cache may still contain. An entry may be missing at any time,
- * since the cache evicts. */
+/* A client that checks answers. @version: the version of each key that the cache may still contain. An entry may be
+ * missing at any time, since the cache evicts. */
 struct client {
     pthread_t thread;
     int number, socket;
@@ -343,9 +344,9 @@ static void *check(void *argument)
     return NULL;
 }
 
-/* A client that stores more keys than the cache may have, each once. The allowed answers are "stored" and "busy". The
- * lifetime of each key is the time that the flood has lasted so far, so half of the keys are left at its end, on a slow
- * machine too. */
+/* A client that stores more keys than the cache may have, each key once. The allowed answers are "stored" and "busy".
+ * The lifetime of each key is 200 ms longer than the flood has lasted so far, so about half of the keys have not
+ * expired at its end, on a slow machine too. */
 static unsigned long flood(void)
 {
     unsigned long mistakes = 0;
@@ -370,7 +371,7 @@ static bool becomes_empty(void)
         rtrcu_hash_stats(cache, &counters);
         if (counters.entries == 0)
             return true;
-        usleep(2000); /* until the next check */
+        usleep(2000); /* the interval of the checks */
     }
     return false;
 }
@@ -411,11 +412,11 @@ int main(void)
     bool empty = becomes_empty();
     stop(workers);
     rtrcu_hash_destroy(cache);
-    rcu_barrier(); /* entries that were removed are freed */
+    rcu_barrier(); /* wait until the removed entries are freed */
 
     printf(
-        "%d keys of a flood, %lu evicted, %lu expired, %lu refused; %lu hits, %lu misses, %lu mistakes; at most %zu of "
-        "%zu bytes, %zu at the end\n",
+        "%d keys stored in a flood; entries: %lu evicted, %lu expired, %lu refused; answers: %lu hits, %lu misses, %lu "
+        "mistakes; memory: at most %zu of %zu bytes, %zu at the end\n",
         FLOOD, evicted, expired, refused, hits, misses, mistakes, most_held, BYTES, held);
     close(socket);
     return mistakes == 0 && hits && misses && evicted + refused && empty && most_held <= BYTES && held == 0 ? 0 : 1;

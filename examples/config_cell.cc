@@ -17,7 +17,7 @@
 namespace
 {
 
-// Every field of a configuration belongs to the same version, which the readers check.
+// A configuration; the readers check that all its fields belong to the same version.
 struct Config {
     int version = 0;
     std::string host = "host-0";
@@ -117,6 +117,6 @@ template <typename Store> bool serve(const char *name)
 int main()
 {
     const bool good = serve<Before>("shared_ptr") & serve<After>("cell");
-    rcu_barrier(); // the replaced values are destroyed too
+    rcu_barrier(); // wait until the replaced values are destroyed
     return good ? 0 : 1;
 }

@@ -22,9 +22,9 @@ struct settings {
 };
 
 static struct settings *current; /* published with rcu_assign_pointer(), read with rcu_dereference() */
-static int freed;                /* counted by the callbacks, which run one after the other */
+static int freed;                /* number of versions freed; the callbacks that count them run one at a time */
 
-/* What a worker reports when it ends. */
+/* A worker thread, and the counts that it reports when it ends. */
 struct tally {
     pthread_t thread;
     long requests, mistakes;
@@ -46,7 +46,7 @@ static struct settings *load(int version)
 static void settings_free(struct rcu_head *head)
 {
     struct settings *old = (struct settings *)((char *)head - offsetof(struct settings, rcu));
-    old->version = old->timeout_ms = -1; /* a worker that still reads the version would notice */
+    old->version = old->timeout_ms = -1; /* a worker that still read the version would count a mistake */
     free(old);
     freed++;
 }
@@ -97,7 +97,7 @@ int main(void)
     for (int i = 0; i < WORKERS; i++)
         pthread_create(&tally[i].thread, NULL, worker, &tally[i]);
     for (int version = 2; version <= VERSIONS; version++) {
-        usleep(500); /* no result depends on this pause: real reloads are rarer */
+        usleep(500); /* spaces the reloads; no result depends on this pause */
         reload(version);
     }
     for (int i = 0; i < WORKERS; i++) {
@@ -105,7 +105,7 @@ int main(void)
         requests += tally[i].requests;
         mistakes += tally[i].mistakes;
     }
-    rcu_barrier(); /* every settings_free() queued above has returned */
+    rcu_barrier(); /* wait until every settings_free() queued above has returned */
     printf("%d versions, %ld requests, %ld mistakes, %d old versions freed\n", VERSIONS, requests, mistakes, freed);
     free(current);
     return mistakes == 0 && freed == VERSIONS - 1 ? 0 : 1;

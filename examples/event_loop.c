@@ -16,7 +16,7 @@
 
 #define EVENTS 500
 #define PERIOD_NS 1000000
-#define UPDATES 200 /* routes replaced per event; each leaves an old route to be freed */
+#define UPDATES 200 /* routes replaced per event; each replaced route is freed after a grace period */
 
 struct route {
     int port;
@@ -24,7 +24,7 @@ struct route {
 };
 
 static struct route *table[64];
-static unsigned long replaced, freed, begun_late; /* the callbacks of a thread run one at a time, on any thread */
+static unsigned long replaced, freed, begun_late; /* not atomic: callbacks of one thread run one at a time */
 static int64_t due_ns;                            /* time of the next event; only the loop uses this variable */
 static _Thread_local bool is_loop;
 
@@ -105,7 +105,7 @@ int main(void)
     if (timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL) || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &interest))
         return 1;
     loop(epoll, timer, lateness);
-    rtrcu_unregister_thread(); /* from here on no deadline: a daemon runs the remaining callbacks */
+    rtrcu_unregister_thread(); /* ends the deadline: a daemon runs the remaining callbacks */
     rcu_barrier();
 
     struct rtrcu_stats stats = {.size = sizeof(stats)};
@@ -113,10 +113,11 @@ int main(void)
     qsort(lateness, EVENTS, sizeof(lateness[0]), compare);
     printf("%d events, lateness p50 %.1f us, max %.1f us\n", EVENTS, (double)lateness[EVENTS / 2] / 1e3,
            (double)lateness[EVENTS - 1] / 1e3);
-    printf("%lu routes replaced, %lu freed, %llu of them by the loop, %lu of these begun late; it stopped %llu times at"
-           " the deadline, %llu times at the budget\n",
-           replaced, freed, (unsigned long long)stats.callbacks_by_owner, begun_late,
-           (unsigned long long)stats.deadline_stops, (unsigned long long)stats.budget_stops);
+    printf(
+        "%lu routes replaced, %lu freed, %llu of them by the loop, %lu of these begun late; the loop stopped %llu times"
+        " at the deadline, %llu times at the budget\n",
+        replaced, freed, (unsigned long long)stats.callbacks_by_owner, begun_late,
+        (unsigned long long)stats.deadline_stops, (unsigned long long)stats.budget_stops);
     for (int i = 0; i < 64; i++)
         free(table[i]);
     return replaced > 0 && freed == replaced && stats.callbacks_by_owner > 0 ? 0 : 1;

@@ -20,7 +20,7 @@
 #define STACK_BYTES 65536
 
 struct route {
-    int port; /* 0 = freed: no reader may see it */
+    int port; /* 0: freed; a reader that sees 0 counts an error */
 };
 
 struct fiber {
@@ -28,7 +28,7 @@ struct fiber {
     ucontext_t context, *thread; /* thread: the thread that runs the fiber at present */
     int runs_on;                 /* number of the thread that runs the fiber */
     bool done;
-    int moved, bad; /* sections that continued on another thread; that saw a freed route */
+    int moved, bad; /* sections that continued on another thread; sections that saw a freed route */
     struct fiber *next;
 };
 
@@ -48,7 +48,7 @@ static void queue_add(struct fiber *fiber)
     pthread_mutex_unlock(&lock);
 }
 
-/* Take the first fiber that may run; NULL: no fiber may run at present. *@left: the number of fibers that exist. */
+/* Take the first fiber that may run; NULL: no fiber may run at present. *@left: how many fibers have not ended. */
 static struct fiber *queue_take(int *left)
 {
     pthread_mutex_lock(&lock);
@@ -123,7 +123,7 @@ static void fiber_init(struct fiber *fiber, char *stack)
     queue_add(fiber);
 }
 
-/* Publish new routes as long as there are fibers.  Returns their number. */
+/* Publish new routes until all fibers have ended.  Returns the number of new routes. */
 static int replace_routes(void)
 {
     int replaced = 0, left = FIBERS;
@@ -170,8 +170,10 @@ int main(void)
         moved += fibers[i].moved;
         bad += fibers[i].bad;
     }
-    printf("%d fibers, %d sections each, parked inside; %d went on on another thread; %d routes replaced; %d bad\n",
-           FIBERS, ROUNDS, moved, replaced, bad);
+    printf(
+        "%d fibers, %d sections each; %d sections continued on another thread; %d routes replaced; %d sections saw a "
+        "freed route\n",
+        FIBERS, ROUNDS, moved, replaced, bad);
     free(current);
     free(stacks);
     return bad == 0 && moved > 0 && replaced > 1 ? 0 : 1;

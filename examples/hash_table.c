@@ -12,7 +12,7 @@
 
 #define BUCKETS 1024 /* a power of two */
 #define KEYS 4096
-#define END KEYS /* a session that tells the readers to stop */
+#define END KEYS /* key of the session that tells the readers to stop */
 #define READERS 2
 #define CHANGES 200000
 
@@ -26,7 +26,7 @@ struct session {
 static struct hlist_head bucket[BUCKETS]; /* zero is empty */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What a reader reports when it ends. */
+/* A reader thread, and the counts that it reports when it ends. */
 struct tally {
     pthread_t thread;
     unsigned long lookups, mistakes, last[KEYS];
@@ -112,7 +112,7 @@ static void *reader(void *argument)
     return NULL;
 }
 
-/* Renew sessions with any key, and drop sessions with odd keys as often. */
+/* Make CHANGES changes to random keys: renew a session with an even key; renew or drop one with an odd key. */
 static void change_sessions(void)
 {
     unsigned long seed = 1;

@@ -19,7 +19,7 @@
 
 namespace
 {
-// All prices of a map are of the same moment, which the readers check.
+// A map of prices; the readers check that all prices of a map were set by the same update.
 using Prices = std::unordered_map<std::string, int>;
 
 class PriceMap
@@ -29,7 +29,7 @@ class PriceMap
         unsigned long cookie;
         std::unique_ptr<Prices> map;
     };
-    std::deque<Old> old_; // the writer's
+    std::deque<Old> old_; // used only by the writer
 
   public:
     std::size_t waiting_max = 0;
@@ -37,7 +37,7 @@ class PriceMap
     ~PriceMap()
     {
         if (!old_.empty())
-            cond_synchronize_rcu(old_.back().cookie); // then the earlier cookies have passed too
+            cond_synchronize_rcu(old_.back().cookie); // the grace periods of the earlier cookies have ended then too
         delete now_;
     }
     // Returns the current map, in a section; the map may be used until the section ends.
@@ -86,16 +86,16 @@ int main()
                 int price = map.at(names.front());
                 for (const std::string &name : names)
                     mistakes += map.at(name) != price;
-                mistakes += price < last; // a later map is never older
+                mistakes += price < last; // a map that is read later must not have older prices
                 last = price;
                 ++reads;
             }
         });
     for (int price = 1; price <= updates; price++) {
         prices.set_all(price);
-        std::this_thread::sleep_for(std::chrono::microseconds(200)); // no result depends on this pause
+        std::this_thread::sleep_for(std::chrono::microseconds(200)); // spaces the updates
     }
-    while (reads < 1000) // until the readers have run too
+    while (reads < 1000) // the readers may have run little so far
         std::this_thread::yield();
     stop = true;
     for (std::thread &reader : readers)

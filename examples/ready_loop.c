@@ -21,7 +21,7 @@ struct setting {
 };
 
 static struct setting *current;
-static int freed, freed_by_loop; /* the callbacks of a thread run one at a time, on any thread */
+static int freed, freed_by_loop; /* not atomic: callbacks of one thread run one at a time */
 static _Thread_local bool is_loop;
 
 static void setting_free(struct rcu_head *head)
@@ -45,9 +45,7 @@ static void apply(int value)
 /* Serve orders until all have arrived and all old settings are freed. */
 static void loop(int epoll, int orders, int ready)
 {
-    while (freed <
-           ORDERS -
-               1) { /* if the loop gets no CPU for 100 ms, a daemon frees the settings, and nothing wakes the loop */
+    while (freed < ORDERS - 1) { /* polled: a daemon frees the settings if the loop gets no CPU for 100 ms */
         struct epoll_event event;
         rcu_thread_offline();
         if (epoll_wait(epoll, &event, 1, 1000) < 0)
@@ -67,7 +65,7 @@ static void *send_orders(void *pipe_end)
     for (int value = 0; value < ORDERS; value++) {
         if (write(*(int *)pipe_end, &value, sizeof(value)) != sizeof(value))
             exit(1);
-        usleep(2000); /* the loop goes to sleep between two orders */
+        usleep(2000); /* gives the loop time to sleep between two orders */
     }
     return NULL;
 }
@@ -97,7 +95,7 @@ int main(void)
     loop(epoll, orders[0], ready);
     pthread_join(sender, NULL);
 
-    epoll_ctl(epoll, EPOLL_CTL_DEL, ready, NULL); /* before it is closed */
+    epoll_ctl(epoll, EPOLL_CTL_DEL, ready, NULL); /* remove the descriptor before it is closed */
     close(ready);
     rtrcu_unregister_thread();
     printf("%d settings replaced, %d freed, %d of them by the loop\n", ORDERS - 1, freed, freed_by_loop);

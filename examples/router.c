@@ -26,7 +26,7 @@
 
 #define GENERATED 30000
 #define GATEWAYS 64
-#define LINKS 4 /* besides these, one link for packets without a route */
+#define LINKS 4 /* a further link gets the packets without a route */
 #define WORKERS 2
 #define CLIENTS 2
 #define PACKETS 20000 /* of each client */
@@ -91,7 +91,7 @@ struct flow {
     struct rcu_head rcu;
     uint64_t key;
     unsigned long packets; /* atomic */
-    bool used;             /* atomic: since the last pass of the routing thread */
+    bool used;             /* atomic: a packet was counted since forget() last visited the flow */
 };
 
 static struct rtrcu_hash *flows;
@@ -107,7 +107,7 @@ static bool has_key(const struct rtrcu_hash_node *node, const void *key)
     return list_entry(node, const struct flow, node)->key == *(const uint64_t *)key;
 }
 
-/* No section that counted a packet in the flow is left, so its number is final. */
+/* Callback that frees a flow, and adds its packets to the total: no section can count further packets in the flow. */
 static void flow_end(struct rcu_head *head)
 {
     struct flow *flow = list_entry(head, struct flow, rcu);
@@ -143,7 +143,7 @@ static void flow_count(uint16_t client, uint32_t destination)
         return;
     }
     rtrcu_fetch_add(&flow->packets, 1);
-    if (!rtrcu_load_relaxed(&flow->used)) /* no store for a busy flow */
+    if (!rtrcu_load_relaxed(&flow->used)) /* a flow that is already marked costs no store */
         rtrcu_store_relaxed(&flow->used, true);
 }
 
@@ -243,11 +243,11 @@ static void *routing(void *argument)
         if (error == 0) {
             announced[i] = !announced[i];
             route_changes++;
-        } else if (error != -EEXIST && error != -ENOMEM) { /* the prefix may be one of the table's other prefixes */
+        } else if (error != -EEXIST && error != -ENOMEM) { /* -EEXIST: a permanent route has this prefix */
             *(unsigned long *)argument += 1;
         }
         rtrcu_hash_walk(flows, &cursor, 4, forget, NULL);
-        usleep(100); /* the interval of changes */
+        usleep(100); /* the interval between changes */
     }
     for (int i = 0; i < FLAPS; i++)
         while (announced[i] && route_remove(&flaps[i]) != 0) /* retries until memory is available */
@@ -268,7 +268,7 @@ static int by_prefix(const void *a, const void *b)
     return (left->length > right->length) - (left->length < right->length);
 }
 
-/* The longest prefix of an address, or NULL: a search for each length. */
+/* Find the longest prefix that contains an address, or NULL: one binary search for each length. */
 static const struct prefix *search(uint32_t address)
 {
     for (uint32_t length = 33; length-- > 0;) {
@@ -280,7 +280,8 @@ static const struct prefix *search(uint32_t address)
     return NULL;
 }
 
-/* A prefix that the routing thread announces and withdraws counts if it is longer. */
+/* Whether a packet to @destination may leave by @link: by the permanent route, or by a longer prefix that the routing
+ * thread announces and withdraws. */
 static bool may_go_to(uint32_t destination, unsigned int link)
 {
     const struct prefix *route = search(destination);
@@ -351,7 +352,7 @@ static void sort_prefixes(void)
     prefix_count = kept;
 
     uint64_t seed = 3;
-    for (uint32_t i = 0; i < FLAPS; i++) { /* prefixes of different lengths, so that all are different */
+    for (uint32_t i = 0; i < FLAPS; i++) { /* each prefix has a different length, so no two are equal */
         const struct prefix *near = &prefixes[next_random(&seed) % prefix_count];
         flaps[i] = (struct prefix){near->address & mask_of(10 + i), 10 + i, next_random(&seed) % GATEWAYS};
     }
@@ -415,7 +416,7 @@ static void *client_run(void *argument)
     struct client *client = argument;
     uint64_t seed = (uint64_t)client->number + 5;
     for (int sent = 0, back = 0; back < PACKETS && client->mistakes < 10;) {
-        for (; sent < PACKETS && sent - back < WINDOW; sent++) { /* the range of destinations moves slowly */
+        for (; sent < PACKETS && sent - back < WINDOW; sent++) { /* destinations come from a window that moves slowly */
             client->packet.destination =
                 client->destinations[((uint32_t)sent / 8 + next_random(&seed) % 512) % DESTINATIONS];
             if (sendto(client->ends[0].fd, &client->packet, sizeof(client->packet), 0, (struct sockaddr *)&router,
@@ -423,7 +424,7 @@ static void *client_run(void *argument)
                 client->mistakes++;
         }
         if (poll(client->ends, LINKS + 1, 20000) <= 0)
-            client->mistakes += 10; /* a packet is lost */
+            client->mistakes += 10; /* no packet within 20 s: one was lost; 10 mistakes end the client */
         for (unsigned int link = 0; link <= LINKS; link++)
             back += client_receive(client, link);
     }
@@ -450,7 +451,8 @@ static void count_route(const uint8_t *key, unsigned int length, void *value, vo
     *(unsigned long *)routes_seen += found && value == &gateways[found->gateway] ? 1 : 1000000;
 }
 
-/* Compare the routes with the list, by their number and their answers.  Returns the number of differences. */
+/* Compare the routing table with the clients' list: the routes, and the results of look-ups.  Returns the number of
+ * differences. */
 static unsigned long compare(void)
 {
     struct rtrcu_lpm_cursor cursor = {0};
@@ -521,7 +523,7 @@ int main(int argc, char **argv)
     uint64_t cursor = 0;
     while (rtrcu_hash_walk(flows, &cursor, 64, forget, &flows))
         ;
-    rcu_barrier(); /* all flows have ended, and none is left that could read the routes */
+    rcu_barrier(); /* wait until every flow_end() has returned: @counted is complete */
     struct rtrcu_hash_counters counters;
     rtrcu_hash_stats(flows, &counters);
     lost = passed - counted - without_memory;

@@ -18,7 +18,7 @@ void wait_ready(asio::posix::stream_descriptor &ready)
         if (error)
             return;
         rcu_process_callbacks(0);
-        wait_ready(ready); // works edge-triggered too: the library sets the descriptor again if callbacks are left
+        wait_ready(ready); // works edge-triggered too: if callbacks are left, the library signals the descriptor again
     });
 }
 
@@ -44,7 +44,7 @@ int main()
     {
         asio::io_context io;
         asio::posix::stream_descriptor ready(
-            io, number); // at its end, removes the descriptor from the epoll set, then closes it
+            io, number); // its destructor removes the descriptor from the epoll set, then closes it
         asio::steady_timer timer(io);
         wait_ready(ready);
         wait_timer(timer);

@@ -50,7 +50,7 @@ int main(void)
         g_main_context_iteration(NULL, TRUE);
 
     g_source_remove(timer);
-    g_source_remove(ready); /* removed from the loop before the descriptor is closed */
+    g_source_remove(ready); /* remove the source before its descriptor is closed */
     close(number);
     return setting_end(other);
 }

@@ -41,7 +41,7 @@ int main(void)
         event_base_loop(base, EVLOOP_ONCE);
 
     event_free(timer);
-    event_free(ready); /* removed from the loop before the descriptor is closed */
+    event_free(ready); /* removes the event from the loop, before its descriptor is closed */
     event_base_free(base);
     close(number);
     return setting_end(other);

@@ -24,9 +24,9 @@ struct setting {
 };
 
 static struct setting *current;
-static int served, replaced, wrong; /* of the loop */
+static int served, replaced, wrong; /* changed only by the loop */
 static int freed, freed_by_loop;    /* atomic: on a busy machine a daemon runs some callbacks */
-static int reloading = 1;           /* atomic: the other thread continues */
+static int reloading = 1;           /* atomic: 0 ends the other thread */
 static __thread bool is_loop;
 
 static inline struct setting *setting_replace(void)
@@ -47,8 +47,8 @@ static inline void setting_free(struct rcu_head *head)
     rtrcu_fetch_add(&freed, 1);
 }
 
-/* Handle one event: read the setting twice in one section, and replace it.  @quiescent: in a quiescent-state thread,
- * which is online. */
+/* Handle one event: read the setting twice in one section, and replace it.  @quiescent: the caller is a quiescent-state
+ * thread that is online. */
 static inline void setting_serve(bool quiescent)
 {
     if (quiescent)
@@ -87,7 +87,7 @@ static inline void *reload(void *unused)
     return unused;
 }
 
-/* Make the calling thread the loop, and start the other thread. */
+/* Prepare the calling thread for the loop, and start the thread that also replaces the setting. */
 static inline pthread_t setting_begin(unsigned int flags)
 {
     struct rtrcu_config config;
@@ -102,7 +102,7 @@ static inline pthread_t setting_begin(unsigned int flags)
     return other;
 }
 
-/* End the other thread, print the counts, and return the exit status of the program. */
+/* End the thread that setting_begin() started, print the counts, and return the exit status of the program. */
 static inline int setting_end(pthread_t other)
 {
     rtrcu_store_relaxed(&reloading, 0);

@@ -76,7 +76,7 @@ int main(void)
     request_timer();
     watch_ready(number);
 
-    while (!setting_done()) { /* a daemon may free the last settings on a busy machine; the timer continues */
+    while (!setting_done()) { /* the timer wakes the loop even if a daemon frees the last settings */
         struct io_uring_cqe *cqe = wait_offline();
         if (!cqe)
             continue; /* a signal */
@@ -84,7 +84,7 @@ int main(void)
         io_uring_cqe_seen(&ring, cqe);
     }
 
-    io_uring_queue_exit(&ring); /* ends the poll before the descriptor is closed */
+    io_uring_queue_exit(&ring); /* ends the multishot poll before its descriptor is closed */
     close(number);
     return setting_end(other);
 }

@@ -17,7 +17,7 @@ static bool quiescent;
 static void on_timer(uv_timer_t *timer)
 {
     setting_serve(quiescent);
-    if (setting_done()) /* a daemon may free the last settings on a busy machine; the timer continues */
+    if (setting_done()) /* checked by the timer, since a daemon may free the last settings */
         uv_timer_stop(timer);
 }
 
@@ -34,7 +34,7 @@ int main(int count, char **arguments)
     uv_timer_start(&timer, on_timer, 1, 1);
 
     if (quiescent)
-        while (rtrcu_uv_run(&glue)) /* ends with the timer */
+        while (rtrcu_uv_run(&glue)) /* ends when on_timer() has stopped the timer */
             ;
     else
         uv_run(&loop, UV_RUN_DEFAULT);

@@ -177,13 +177,13 @@ void case_(rtrcu::cell<Config> &cell)
     cell.update([](const Config &) {});
 }
 #endif
-#ifdef CASE_UPDATE_SLICES // says: return an owner
+#ifdef CASE_UPDATE_SLICES // says: may slice a value
 void case_(rtrcu::cell<Shape> &cell)
 {
     cell.update([](Shape &) {});
 }
 #endif
-#ifdef CASE_UPDATE_WITHOUT_THE_DELETER // says: returns an owner
+#ifdef CASE_UPDATE_WITHOUT_THE_DELETER // says: custom deleter D
 void case_(rtrcu::cell<Config, Delete> &cell)
 {
     cell.update([](Config &config) { config.port = 1; });
