@@ -66,16 +66,16 @@ struct rtrcu_config {
     int32_t normal;         /* 0 or 1: expedited waits become normal ones */
     int32_t expedited;      /* 0 or 1: normal waits become expedited ones */
     int32_t kthread_prio;   /* SCHED_FIFO priority of the workers for expedited grace periods, boosting and reports; 0 =
-                                 SCHED_OTHER */
+                               SCHED_OTHER */
     int32_t krcud_nice;     /* nice value of krcud/N, -20 .. 19 */
     int32_t krcud_rtprio;   /* SCHED_FIFO priority of krcud/N, 0 = SCHED_OTHER, or RTRCU_RTPRIO_AUTO */
     int32_t bhlimit;        /* policy krcud: number of callbacks of one grace period that the owner always runs; 0 = all
-                                 of them, without a daemon */
+                               of them, without a daemon */
     int32_t maxbatch;       /* policy throttle: callbacks per pass */
     int32_t plugticks;      /* policy throttle: ticks of pause after a pass; 0 = no pause */
     int32_t blimit;         /* callbacks per batch while the backlog is small */
     int32_t qhimark;        /* backlog above which the grace period begins immediately and, with adaptive, batches have
-                                 no limit */
+                               no limit */
     int32_t qlowmark;       /* backlog at which batches are limited again */
     int32_t qmax;           /* backlog at which backpressure acts */
     int64_t budget_ns;      /* longest time of a batch in a call of the owner, nanoseconds */
@@ -191,10 +191,10 @@ struct rtrcu_stats {
     uint64_t threads_woken; /* times that an idle thread was scanned again, since it read or became a deadline thread */
     uint64_t gp_at_once;    /* of gp_completed, number that found no reader and completed immediately */
     uint64_t gp_unfenced; /* of gp_completed without gp_at_once, number that needed no heavy fence: all scanned threads
-                               were online qsbr threads, or no thread was scanned */
+                             were online qsbr threads, or no thread was scanned */
     uint64_t callback_oldest_ns; /* now: when the oldest pending callback was queued, CLOCK_MONOTONIC; 0 = none */
     uint64_t callback_ns_max;  /* longest running time of a callback; up to eight callbacks in a row are timed together,
-                                    and their mean counts */
+                                  and their mean counts */
     uint64_t callback_longest; /* address of that callback's function; of free() for rcu_free() and rcu_free_head() */
     uint64_t section_ns_max;   /* longest section of code built with RTRCU_DEBUG; 0 = none was measured */
     uint64_t section_longest;  /* address at which that section began */
@@ -214,9 +214,9 @@ struct rtrcu_stats {
 #pragma GCC diagnostic ignored "-Wshadow" /* function and struct share a name, as stat() does */
 #endif
 int rtrcu_stats(struct rtrcu_stats *stats);
-/* As rtrcu_stats(), for a flavour of liburcu that the process runs on this library: "urcu-memb", "urcu-mb", "urcu-qsbr"
- * or "urcu-bp"; NULL: the native domain.  Values that a flavour does not count stay 0.  Takes short locks.  -ENOENT:
- * the process has no such flavour. */
+/* Like rtrcu_stats(), for a flavour of liburcu that the process runs on this library: "urcu-memb", "urcu-mb",
+ * "urcu-qsbr" or "urcu-bp"; NULL: the native domain.  Values that a flavour does not count stay 0.  Takes short locks.
+ * -ENOENT: the process has no such flavour. */
 int rtrcu_stats_of(const char *flavour, struct rtrcu_stats *stats);
 
 /* The resources that the library has taken from the calling thread.  All are totals since the thread began.

@@ -90,13 +90,12 @@ static inline void *rtrcu_lpm_lookup(const struct rtrcu_lpm *lpm, const void *ke
     RTRCU_LPM_CHECK("rtrcu_lpm_lookup");
     const uint8_t *bytes = (const uint8_t *)key;
     uintptr_t word = rtrcu_load_acquire(&lpm->front[(unsigned int)bytes[0] << 8 | bytes[1]]);
-    for (bytes += 2; word & RTRCU_LPM_NODE;
-         bytes++) /* bounded: each step consumes a byte of the address, and no node lies below the longest prefix */
+    for (bytes += 2; word & RTRCU_LPM_NODE; bytes++) /* bounded by the bytes of the address */
         word = rtrcu_lpm_step((const struct rtrcu_lpm_node *)(word - RTRCU_LPM_NODE), *bytes);
     return (void *)word;
 }
 
-/* As rtrcu_lpm_lookup() in a table of 32 bits, for an address in the processor's order. */
+/* Like rtrcu_lpm_lookup(), for a table of 32-bit addresses and an address in the processor's byte order. */
 static inline void *rtrcu_lpm_lookup_ipv4(const struct rtrcu_lpm *lpm, uint32_t address)
 {
     RTRCU_LPM_CHECK("rtrcu_lpm_lookup_ipv4");

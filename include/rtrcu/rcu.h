@@ -81,8 +81,8 @@ static inline bool rcu_read_lock_held(void)
     return (rtrcu_word_read() & RTRCU_INSIDE_MASK) != 0;
 }
 
-/* As rcu_read_lock(), in both disciplines.  While the thread is in such a section, call_rcu_rt() in a signal handler or
- * a nested event of that thread queues, instead of running the function immediately. */
+/* Like rcu_read_lock(), in both disciplines.  While the thread is in such a section, call_rcu_rt() in a signal handler
+ * or a nested event of that thread queues, instead of running the function immediately. */
 void rtrcu_read_lock_bh(void);
 void rtrcu_read_unlock_bh(void);
 static inline void rcu_read_lock_bh(void)
@@ -217,7 +217,7 @@ static inline void synchronize_rcu(void)
 {
     rtrcu_synchronize();
 }
-/* As synchronize_rcu(), by an expedited gp, which does not wait for normal ones. */
+/* Like synchronize_rcu(), but by an expedited gp, which does not wait for normal gps. */
 static inline void synchronize_rcu_expedited(void)
 {
     rtrcu_synchronize_expedited();
@@ -298,8 +298,9 @@ static inline void call_rcu(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call(head, func);
 }
-/* As call_rcu(), but if the thread's backlog has reached qmax, or its share of qmax_process while that is exceeded,
- * nothing is queued and it returns -EAGAIN; for a null function -EINVAL.  Never waits, even with backpressure=block. */
+/* Like call_rcu(), but at the limit nothing is queued, and the call returns -EAGAIN.  The limit of the thread's backlog
+ * is qmax, or its share of qmax_process while the backlog of the process is above qmax_process.  -EINVAL: a null
+ * function.  Never waits, even with backpressure=block. */
 static inline int call_rcu_try(struct rcu_head *head, rcu_callback_t func)
 {
     return rtrcu_call_try(head, func);
@@ -317,13 +318,13 @@ static inline void call_rcu_rt(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call_rt(head, func, false);
 }
-/* As call_rcu_rt(), for signal handlers.  The sections of a quiescent-state thread are invisible, so on such a thread
+/* Like call_rcu_rt(), for signal handlers.  The sections of a quiescent-state thread are invisible, so on such a thread
  * it queues, unless the thread's readers use rcu_read_lock_bh(), which is counted. */
 static inline void call_rcu_rt_handler(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call_rt(head, func, true);
 }
-/* As call_rcu(), but the gp begins now rather than at the next tick. */
+/* Like call_rcu(), but the gp begins now rather than at the next tick. */
 static inline void call_rcu_hurry(struct rcu_head *head, rcu_callback_t func)
 {
     rtrcu_call_hurry(head, func);
@@ -347,9 +348,9 @@ static inline void rcu_barrier(void)
  * rcu_free - free(@memory) after a grace period, in bulk; the memory contains no head.
  * Context:  any thread, inside a section or not; not in signal handlers.
  * Blocks:   no longer than malloc() of one block for every 500 pointers (but see backpressure=block).  If malloc() and
- *           the kernel have no memory left it waits for a gp; if it must not (in a section, online in the
- *           quiescent-state discipline, on a deadline thread) the memory is never freed, which is reported once and
- *           counted in frees_leaked.
+ *           the kernel have no memory left the call waits for a gp.  Where it must not wait (in a section,
+ *           online in the quiescent-state discipline, on a deadline thread) the memory is never freed, which is
+ *           reported once and counted in frees_leaked.
  * Ordering: as call_rcu().
  * Returns:  nothing; cannot fail.  NULL does nothing.
  */
@@ -377,7 +378,7 @@ static inline rcu_callback_t rtrcu_free_from(size_t offset)
 {
     return (rcu_callback_t)(offset + 1);
 }
-/* As call_rcu() with a function that frees @ptr.  @member is the object's struct rcu_head; it begins within the first
+/* Like call_rcu() with a function that frees @ptr.  @member is the object's struct rcu_head; it begins within the first
  * 4,096 bytes, else the call does not compile. */
 #define rcu_free_head(ptr, member)                                                                                     \
     __extension__({                                                                                                    \

@@ -181,7 +181,7 @@ static inline __attribute__((always_inline)) void srcu_read_unlock(struct srcu_s
     rtrcu_srcu_leave(domain, index);
 }
 
-/* As srcu_read_lock() and srcu_read_unlock(), for a section that another thread may end.  The thread that began the
+/* Like srcu_read_lock() and srcu_read_unlock(), for a section that another thread may end.  The thread that began the
  * section may wait for the section's end. */
 static inline __attribute__((always_inline)) int srcu_down_read(struct srcu_struct *domain)
 {

@@ -101,8 +101,7 @@ static inline const struct rtrcu_hash_line *rtrcu_hash_bucket(const struct rtrcu
 {
     const struct rtrcu_hash_generation *generation = rtrcu_load_acquire(&table->current);
     const struct rtrcu_hash_line *line = &generation->lines[mixed & generation->mask];
-    while ((*head = rtrcu_load_acquire(&line->head)) &
-           RTRCU_HASH_MOVED) { /* bounded: the newest generation has no MOVED bucket */
+    while ((*head = rtrcu_load_acquire(&line->head)) & RTRCU_HASH_MOVED) { /* bounded by the number of generations */
         generation = rtrcu_load_acquire(&generation->next);
         line = &generation->lines[mixed & generation->mask];
     }
@@ -165,7 +164,7 @@ rtrcu_hash_lookup(const struct rtrcu_hash *table, uint64_t hash, rtrcu_hash_matc
     }
 }
 
-/* As rtrcu_hash_lookup(), for all duplicates: calls @function for each, in no order. */
+/* Like rtrcu_hash_lookup(), for all duplicates: calls @function for each, in no order. */
 static inline __attribute__((always_inline)) void rtrcu_hash_lookup_each(const struct rtrcu_hash *table, uint64_t hash,
                                                                          rtrcu_hash_match_t match, const void *key,
                                                                          rtrcu_hash_visit_t function, void *argument)
@@ -174,7 +173,7 @@ static inline __attribute__((always_inline)) void rtrcu_hash_lookup_each(const s
     uint64_t head, mixed = rtrcu_hash_mix(hash);
     const struct rtrcu_hash_line *line = rtrcu_hash_bucket(table, mixed, &head);
 
-    while (line) { /* ends at the end of the bucket */
+    while (line) { /* bounded by the length of the bucket */
         uint64_t fits = rtrcu_hash_fits(head, mixed);
         for (; fits; fits &= fits - 1) {
             struct rtrcu_hash_node *node = rtrcu_load_acquire(&line->slots[(unsigned)__builtin_ctzll(fits) / 8]);
@@ -227,7 +226,7 @@ void rtrcu_hash_destroy(struct rtrcu_hash *table);
  */
 int rtrcu_hash_insert(struct rtrcu_hash *table, uint64_t hash, struct rtrcu_hash_node *node, rtrcu_hash_match_t match,
                       const void *key, struct rtrcu_hash_node **existing);
-/* As rtrcu_hash_insert(), but entries with the same key may exist.  -EEXIST: @node is in the table already. */
+/* Like rtrcu_hash_insert(), but entries with the same key may exist.  -EEXIST: @node is in the table already. */
 int rtrcu_hash_add(struct rtrcu_hash *table, uint64_t hash, struct rtrcu_hash_node *node);
 /* Put @fresh in @old's place; each look-up finds one of the two.  Context and ordering as for rtrcu_hash_insert().  0;
  * -ENOENT: @old is not in the table.  After a gp @old may be freed. */

@@ -27,7 +27,7 @@ extern const struct rcu_flavor_struct rtrcu_flavor;
 static inline void rcu_init(void)
 {
 }
-/* As rcu_read_lock_held(). */
+/* Like rcu_read_lock_held(). */
 static inline int rcu_read_ongoing(void)
 {
     return rcu_read_lock_held();
@@ -75,7 +75,7 @@ static inline int rcu_defer_register_thread(void)
 {
     return 0;
 }
-/* As rcu_barrier(). */
+/* Like rcu_barrier(). */
 static inline void rcu_defer_barrier(void)
 {
     rtrcu_barrier();

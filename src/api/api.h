@@ -97,7 +97,7 @@ void api_leave(bool exiting);
 /* Begin a call that waits: a quiescent-state thread goes offline meanwhile.  True: it must go online again. */
 bool api_wait_begin(struct reader_call call);
 void api_wait_end(bool was_online);
-/* As api_wait_begin(), for a call that waits for readers of other domains: sections of the native domain may be
+/* Like api_wait_begin(), for a call that waits for readers of other domains: sections of the native domain may be
  * open. */
 bool api_go_offline(void);
 /* May this thread take the library's briefly held locks here?  False in a handler that interrupted the library, and on

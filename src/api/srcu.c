@@ -42,7 +42,7 @@ int rtrcu_srcu_cleanup(struct srcu_struct *domain)
 
 /* ---- readers ---- */
 
-/* As srcu_down_read(), since a guard of another language may move to another thread. */
+/* Begins a section that any thread may end, since a guard of another language may move to another thread. */
 int rtrcu_srcu_read_lock(struct srcu_struct *domain)
 {
     return srcu_down_read(domain);

@@ -285,7 +285,7 @@ static __attribute__((noinline)) void call_slow(struct reader_record *own, enum 
         press(domain, record, callback_check_limits(&domain->cb, record), may_wait);
 
     rtrcu_fence_full(); /* orders the check of the limits before the read of the driver's state; see
-                            on_thread_end() in work/driver.c */
+                           on_thread_end() in work/driver.c */
     if (!work_driver_runs(&domain->drive.work))
         callback_check_again(record); /* no thread can be created now: the next call tries again */
 }
@@ -420,7 +420,7 @@ static void refuse_to_wait(uint64_t pending)
 {
     if (CHECK_DEBUG)
         plat_die("rtrcu: thread %u: defer_rcu() inside a read-side critical section with %llu callbacks pending would"
-                 " wait for itself\n",
+                 " wait for itself; call it after rcu_read_unlock()\n",
                  lock_thread_number(), (unsigned long long)pending);
     complain(reader_misuse(&rtrcu_domain.registry, READER_MISUSE_WAIT),
              "rtrcu: thread %u: defer_rcu() inside a read-side critical section cannot wait while %llu callbacks are"

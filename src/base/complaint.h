@@ -40,7 +40,7 @@ struct complaint_box {
 };
 enum complaint_box_state { COMPLAINT_BOX_EMPTY, COMPLAINT_BOX_BUSY, COMPLAINT_BOX_FULL };
 
-/* As complain(); but if @box is not NULL, leave the message there, without its stack and without a system call. */
+/* Like complain(); but if @box is not NULL, leave the message there, without its stack and without a system call. */
 void complain_by(struct complaint *complaint, struct complaint_box *box, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static inline bool complaint_box_is_full(const struct complaint_box *box)

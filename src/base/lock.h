@@ -40,14 +40,14 @@ enum lock_rank {
                           unlock */
     LOCK_RANK_DAEMON,  /* serve: a daemon's list of queues.  Held briefly by the driver and the daemon */
     LOCK_RANK_READY,   /* serve: a thread's ready descriptor.  Held briefly to make it readable or unreadable, and to
-                         close it */
+                          close it */
     LOCK_RANK_WORKER,  /* work: a worker's priority.  Held briefly by the worker, and by threads that raise it */
     LOCK_RANK_SHARE,   /* work: priorities of driver and daemons.  Held briefly to set them, and by these threads when
-                         they start */
+                          they start */
     LOCK_RANK_REPORT,  /* watch: reports waiting to be printed.  Held while one is copied */
     LOCK_RANK_SERVERS, /* urcu: a flavour's servers.  Held briefly to create, free or wait for them */
     LOCK_RANK_WORDS,   /* urcu: a flavour's words; its threads do not exit while it is held.  Held briefly by grace
-                        periods, exits */
+                          periods, exits */
     LOCK_RANK_DOMAINS, /* srcu: the list of domains.  Held by the worker for one step of each; across a fork */
     LOCK_RANK_DOMAIN,  /* srcu: the phase of one domain.  Held for one step, which sums its counters */
 };
@@ -60,7 +60,7 @@ struct lock {
 
 void lock_init(struct lock *lock, enum lock_rank rank);
 void lock_acquire(struct lock *lock);
-/* As lock_acquire(), for a thread that holds several locks of a rank; the one taken first is released last. */
+/* Like lock_acquire(), for a thread that holds several locks of a rank; the one taken first is released last. */
 void lock_acquire_same_rank(struct lock *lock);
 bool lock_try(struct lock *lock);
 void lock_release(struct lock *lock);

@@ -44,7 +44,7 @@ static inline uint32_t tally_lower(struct tally *tally)
     return before;
 }
 
-/* As tally_lower(), but a tally of 0 stays 0. */
+/* Like tally_lower(), but a tally of 0 stays 0. */
 static inline void tally_lower_if_raised(struct tally *tally)
 {
     uint32_t seen = tally_read(tally);

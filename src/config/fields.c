@@ -217,8 +217,8 @@ int config_set(struct rtrcu_config *config, const char *name, const char *text, 
     }
 
     if (field->offset + field->size > config->size) {
-        snprintf(why->text, sizeof(why->text), "%s lies beyond size %u: call rtrcu_config_init() first", name,
-                 config->size);
+        snprintf(why->text, sizeof(why->text), "%s is no field of a struct of %u bytes: call rtrcu_config_init() first",
+                 name, config->size);
         return -EINVAL;
     }
 

@@ -77,7 +77,7 @@ static inline uint32_t lpm_code(uint32_t bits, unsigned int width, unsigned int 
 const struct lpm_prefix *lpm_node_prefixes(const struct rtrcu_lpm_node *node);
 /* The address of @byte's word. */
 uintptr_t *lpm_node_word(struct rtrcu_lpm_node *node, unsigned int byte);
-/* Publish @word at @link, where a word leads to a node or is a value. */
+/* Publish @word, which leads to a node or is a value, by storing it at @link. */
 void lpm_publish(uintptr_t *link, uintptr_t word);
 /* Make @value the inherited value of @node, and of the nodes below it whose addresses have no longer prefix. */
 void lpm_inherit(struct rtrcu_lpm_node *node, uintptr_t value);

@@ -215,7 +215,7 @@ static int remove_nodes(struct lpm_update *update, unsigned int level)
 {
     unsigned int top = level;
     size_t copy_bytes = 0;
-    while (top > 0 && !copy_bytes) { /* one level up each time */
+    while (top > 0 && !copy_bytes) { /* bounded: each iteration goes one level up */
         lpm_draft_read(&update->draft, update->path[top - 1]);
         lpm_draft_set_child(&update->draft, byte_at(update, top - 1), 0);
         if (update->draft.prefixes || update->draft.children)
@@ -279,7 +279,7 @@ static bool supply(struct lpm_update *update)
         update->copy = malloc(update->needs_copy);
         update->copy_bytes = update->copy ? update->needs_copy : 0;
     }
-    while (update->fresh_count < update->needs_fresh) { /* one more each time */
+    while (update->fresh_count < update->needs_fresh) { /* bounded: each iteration allocates one node */
         struct rtrcu_lpm_node *node = malloc(FRESH_BYTES);
         if (!node)
             return false;

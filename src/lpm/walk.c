@@ -30,7 +30,7 @@ static bool stop_at(struct lpm_walk *walk, unsigned int length)
     return false;
 }
 
-/* Visit a prefix.  False: the call ends before it. */
+/* Visit a prefix.  False: no step is left, and the next call of the walk begins at this prefix. */
 static bool visit(struct lpm_walk *walk, unsigned int length, uintptr_t value)
 {
     if (is_before_cursor(walk, length))
@@ -101,7 +101,7 @@ bool rtrcu_lpm_walk(const struct rtrcu_lpm *shown, struct rtrcu_lpm_cursor *curs
     bool goes_on = true;
 
     rcu_read_lock();
-    while (goes_on && slot < LPM_FRONT_WORDS) { /* one word each time */
+    while (goes_on && slot < LPM_FRONT_WORDS) { /* bounded: each iteration visits one word */
         goes_on = walk_slot(&walk, slot++);
         walk.steps -= goes_on && walk.steps > 0;
         if (goes_on && walk.steps == 0 && slot < LPM_FRONT_WORDS) {

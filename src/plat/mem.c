@@ -24,6 +24,6 @@ void *plat_mem_pages(size_t bytes)
 void plat_mem_release(void *pages, size_t bytes)
 {
     rtrcu_tsan_release(plat_mem_release); /* a later plat_mem_pages() of another thread may return these pages, by a
-                                              system call that TSan does not see */
+                                             system call that TSan does not see */
     (void)plat_syscall(SYS_munmap, (long)pages, (long)bytes, 0, 0, 0, 0);
 }

@@ -248,7 +248,7 @@ void plat_signals_restore(const sigset_t *saved);
 /* Set the calling thread's signal mask to the one that plat_thread_attr_init() recorded in @attr. */
 void plat_signals_initial(const struct plat_thread_attr *attr);
 
-/* As pthread_atfork(), but returns -errno on failure. */
+/* Like pthread_atfork(), but returns -errno on failure. */
 int plat_fork_hooks(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 
 /* Create a key whose @destructor runs at the exit of each thread that armed the key, after the destructors of lower
@@ -315,7 +315,7 @@ void plat_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void plat_print_stack(void);
 /* Write all of @text to standard error.  Waits for room, and raises no signal. */
 void plat_write(const char *text);
-/* As plat_print(), then abort(): for misuse that the library cannot survive. */
+/* Print like plat_print(), then abort(): for misuse that the library cannot survive. */
 void plat_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* Prevent the object that contains this code from being unloaded: its threads, exit hooks and fork handlers persist. */

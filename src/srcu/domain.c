@@ -40,7 +40,7 @@ void srcu_must_be_initialised(const struct srcu_struct *domain, const char *call
 /* The link to @domain, under the list's lock.  NULL: it is not listed, and its memory is not read. */
 static struct srcu_struct **link_to(struct srcu *all, const struct srcu_struct *domain)
 {
-    for (struct srcu_struct **at = &all->first; *at; at = &(*at)->next) { /* ends with the list */
+    for (struct srcu_struct **at = &all->first; *at; at = &(*at)->next) { /* bounded by the list */
         srcu_must_be_intact(all, *at);
         if (*at == domain)
             return at;

@@ -223,11 +223,13 @@ void srcu_note_report(struct srcu *all, const struct srcu_struct *domain);
 
 /* Queue @head with its function.  Wait-free.  True: the worker must be notified. */
 bool srcu_call(struct srcu *all, struct srcu_struct *domain, struct rcu_head *head);
-/* Callbacks that have not returned. */
+/* Number of callbacks that have not returned. */
 uint64_t srcu_pending(const struct srcu_struct *domain);
-/* Move callbacks whose gp has ended, and collect the inbox.  True: the caller is the runner, and calls srcu_run(). */
+/* Make callbacks whose gp has ended ready, and collect the inbox.  True: the caller is now the runner, and must call
+ * srcu_run(). */
 bool srcu_collect(struct srcu_struct *domain);
-/* Run a batch of ready callbacks.  False: the producer of the first one has not finished its link.  Holds no lock. */
+/* Run a batch of ready callbacks, with no lock held.  False: no callback ran, since the producer of the first callback
+ * has not finished its link. */
 bool srcu_run(struct srcu *all, struct srcu_struct *domain);
 
 /* The callback of srcu_barrier(), on its caller's stack. */
@@ -257,7 +259,7 @@ static inline void srcu_wake_worker(struct srcu *all)
 }
 /* Report once that no thread runs callbacks of domains. */
 void srcu_report_no_worker(struct srcu *all);
-/* Wait until every callback queued to @domain before has returned. */
+/* Wait until every callback that was queued to @domain before the call has returned. */
 void srcu_wait_for_callbacks(struct srcu *all, struct srcu_struct *domain);
 
 #endif

@@ -131,7 +131,8 @@ void srcu_wait_for_callbacks(struct srcu *all, struct srcu_struct *domain)
 {
     struct srcu_marker marker;
     if (srcu_runner_is_me(domain))
-        plat_die("rtrcu: thread %u: srcu_barrier(%s) inside a callback of that domain would wait for itself\n",
+        plat_die("rtrcu: thread %u: srcu_barrier(%s) inside a callback of that domain would wait for itself; call it"
+                 " outside callbacks of the domain\n",
                  lock_thread_number(), domain->name);
 
     srcu_marker_queue(domain, &marker);

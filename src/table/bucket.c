@@ -13,7 +13,7 @@ static inline unsigned int tag_shift(unsigned int slot)
 
 struct rtrcu_hash_node *table_next(struct table_place *place)
 {
-    for (;;) { /* ends at the end of the bucket */
+    for (;;) { /* bounded by the length of the bucket */
         uintptr_t *from = place->node ? &place->node->link : &place->line->link;
         while (!place->node && place->slot < RTRCU_HASH_SLOTS) {
             struct rtrcu_hash_node *node = rtrcu_load_acquire(&place->line->slots[place->slot++]);
@@ -62,7 +62,7 @@ static bool find_in_line(struct rtrcu_hash_line *line, struct table_search *sear
 
 void table_find(struct rtrcu_hash_line *bucket, struct table_search *search)
 {
-    for (struct rtrcu_hash_line *line = bucket; line;) { /* ends at the end of the bucket */
+    for (struct rtrcu_hash_line *line = bucket; line;) { /* bounded by the length of the bucket */
         if (find_in_line(line, search))
             return;
 

@@ -67,7 +67,7 @@ static void list(struct table *table)
 static void unlist(struct table *table)
 {
     struct table **at = &rtrcu_resizer.tables;
-    while (*at && *at != table) /* ends with the list */
+    while (*at && *at != table) /* bounded by the list */
         at = &(*at)->next;
     if (!*at)
         plat_die("rtrcu: thread %u: rtrcu_hash_destroy() of a table that does not exist\n", lock_thread_number());

@@ -95,7 +95,7 @@ static uint64_t lines_needed(struct rtrcu_hash_line *old, const struct rtrcu_has
 {
     uint64_t entries = 0, room = 0;
     struct table_place place = {old, 0, NULL};
-    while (table_next(&place)) /* ends at the end of the bucket */
+    while (table_next(&place)) /* bounded by the length of the bucket */
         entries++;
     for (unsigned int slot = 0; slot < RTRCU_HASH_SLOTS; slot++)
         room += rtrcu_load_relaxed(&target->slots[slot]) == NULL;
@@ -158,7 +158,7 @@ uint64_t table_bucket_move(struct generation *from, struct generation *to, uint6
 
     struct table_place place = {old, 0, NULL};
     struct rtrcu_hash_node *node;
-    while ((node = table_next(&place))) /* ends at the end of the bucket */
+    while ((node = table_next(&place))) /* bounded by the length of the bucket */
         put_moved(to, node);
     rtrcu_store_release(&old->head, rtrcu_load_relaxed(&old->head) | RTRCU_HASH_MOVED);
     return 0;

@@ -16,7 +16,7 @@ static struct rtrcu_hash_line *bucket_of(const struct table *table, uint64_t mix
 {
     *generation = table_current(table);
     struct rtrcu_hash_line *line = &(*generation)->shown.lines[mixed & (*generation)->shown.mask];
-    while (rtrcu_load_acquire(&line->head) & RTRCU_HASH_MOVED) { /* ends at the newest generation */
+    while (rtrcu_load_acquire(&line->head) & RTRCU_HASH_MOVED) { /* bounded by the number of generations */
         *generation = table_generation(rtrcu_load_acquire(&(*generation)->shown.next));
         line = &(*generation)->shown.lines[mixed & (*generation)->shown.mask];
     }

@@ -20,7 +20,7 @@ static struct rtrcu_hash_line *bucket_at(const struct table *table, uint64_t at,
 {
     uint64_t mixed = reverse(at), largest = 0;
     const struct rtrcu_hash_generation *generation = rtrcu_load_acquire(&table->shown.current);
-    for (;;) { /* ends at the newest generation */
+    for (;;) { /* bounded by the number of generations */
         struct rtrcu_hash_line *line = &generation->lines[mixed & generation->mask];
         largest |= generation->mask;
         *last = at | ~reverse(largest);
@@ -35,7 +35,7 @@ static void walk_bucket(const struct table *table, uint64_t *at, uint64_t *last,
 {
     struct table_place place = {bucket_at(table, *at, last), 0, NULL};
     struct rtrcu_hash_node *node;
-    while ((node = table_next(&place))) { /* ends at the end of the bucket */
+    while ((node = table_next(&place))) { /* bounded by the length of the bucket */
         uint64_t position = reverse(node->hash);
         if (position >= *at && position <= *last)
             function(node, argument);

@@ -61,7 +61,8 @@ void urcu_report_if_old(struct rtrcu_adopted *adopted, bool fenced)
     rtrcu_fetch_add(&adopted->stalls, 1);
 
     if (!fenced) {
-        plat_print("rtrcu: %s: grace periods cannot end: the kernel refuses membarrier() and visits to other CPUs\n",
+        plat_print("rtrcu: %s: grace periods cannot end: the kernel refuses membarrier() and visits to other CPUs;"
+                   " allow membarrier() for this process\n",
                    adopted->flavour.name);
         return;
     }

@@ -98,8 +98,8 @@ struct adopt_server {
     uint32_t real_time; /* callers never wake it */
     int32_t cpu;        /* -1: any */
     bool joined_by_program;
-    bool lifted;         /* of its thread: its priority is raised */
-    int64_t held_off_ns; /* of its thread: time since which forks have kept it from its next batch, 0 = no fork does */
+    bool lifted;         /* accessed only by its thread: the thread's priority is raised */
+    int64_t held_off_ns; /* accessed only by its thread: time since which forks delay its next batch, 0 = none does */
     uint64_t invoked;    /* atomic counter */
     uintptr_t function;  /* atomic: function that its thread runs, or ran last */
     int64_t inbox_ns;    /* atomic: when the inbox ceased to be empty, 0 = its thread has taken it since */
@@ -123,7 +123,7 @@ struct rtrcu_adopted {
     struct lock gp_lock;
     uint32_t event; /* atomic: futex: counts releases of the gp lock */
     struct tally waiters;
-    bool unconfirmed; /* under the gp lock: readers must fence, and no fence has shown yet that all do */
+    bool unconfirmed; /* under the gp lock: readers must use full fences, and no fence has confirmed yet that all do */
     int64_t began_ns; /* under the gp lock */
     int64_t report_ns;
     uint32_t nap;                    /* futex on which threads sleep for a time; no thread wakes it */
@@ -152,21 +152,22 @@ struct rtrcu_adopted {
     uint32_t drainer;                          /* atomic: futex: id of the thread that drains rings, 0 = none */
     uint32_t defers;                           /* atomic: the default server has rings to drain */
     struct tally drain_waiters;                /* threads that wait for the drainer */
-    struct adopt_ring *draining, *drains_to;   /* of the drainer: the ring being drained, and the ring before which the
+    struct adopt_ring *draining,
+        *drains_to;             /* accessed only by the drainer: the ring being drained, and the ring before which the
                                                   drainer stops */
-    uintptr_t running_deferred;                /* atomic: the deferred function that runs; written by the drainer */
-    uint32_t apart;                            /* atomic: number of deferred functions that are in no ring */
-    uint64_t over_qmax;    /* atomic: number of calls that queued although the backlog was at qmax */
-    uint64_t blocked;      /* atomic: number of calls that waited because the backlog was at qmax */
-    uint64_t lost_at_fork; /* in a fork's child: callbacks of the parent that the child can neither run nor find */
-    uint64_t lifts;        /* atomic: number of times that a server was raised above ordinary
-                                                  threads */
+    uintptr_t running_deferred; /* atomic: the deferred function that runs; written by the drainer */
+    uint32_t apart;             /* atomic: number of deferred functions that are in no ring */
+    uint64_t over_qmax;         /* atomic: number of calls that queued although the backlog was at qmax */
+    uint64_t blocked;           /* atomic: number of calls that waited because the backlog was at qmax */
+    uint64_t lost_at_fork;      /* in a fork's child: callbacks of the parent that the child can neither run nor find */
+    uint64_t lifts;             /* atomic: number of times that a server was raised above ordinary
+                                   threads */
 };
 
 /* All flavours of the process. */
 struct urcu {
     const struct config *config;
-    struct reader_registry *registry; /* of the native domain, in which the library's threads and callers may be
+    struct reader_registry *registry; /* registry of the native domain: callers and the library's threads may be its
                                          readers too */
     struct watch *watch;
     struct work *work;
@@ -178,7 +179,7 @@ struct urcu {
 
 void urcu_init(struct urcu *all, const struct config *config, struct reader_registry *registry, struct watch *watch,
                struct work *work);
-/* Run @on_exit at the exit of registered threads, from the first flavour on. */
+/* Create the exit hook, unless it exists: registered threads call @on_exit when they exit. */
 void urcu_hook_exits(struct urcu *all, void (*on_exit)(void *));
 /* The flavour called @name.  NULL: the process has none. */
 struct rtrcu_adopted *urcu_named(struct urcu *all, const char *name);
@@ -221,7 +222,7 @@ static inline int64_t urcu_tick_ns(const struct rtrcu_adopted *adopted)
 {
     return work_tick_ns(adopted->all->work);
 }
-/* As work_sleep(). */
+/* Like work_sleep(). */
 static inline void urcu_sleep_on(const struct rtrcu_adopted *adopted, uint32_t *word, uint32_t expected,
                                  int64_t timeout_ns)
 {
@@ -253,7 +254,7 @@ struct urcu_late urcu_late_begin(const struct rtrcu_adopted *adopted, const char
 /* Report a call that has waited too long, and the servers that it may wait for: @only, or NULL: all that have
  * callbacks.  The caller holds no lock. */
 void urcu_report_if_late(struct rtrcu_adopted *adopted, struct urcu_late *late, const struct adopt_server *only);
-/* As urcu_report_if_late(), for a call that waits for the thread that drains rings. */
+/* Like urcu_report_if_late(), for a call that waits for the thread that drains rings. */
 void urcu_report_drainer_if_late(struct rtrcu_adopted *adopted, struct urcu_late *late, struct plat_tid drainer);
 /* Fill in the counters of this room. */
 void urcu_stats(struct rtrcu_adopted *adopted, struct rtrcu_stats *stats);
@@ -300,7 +301,7 @@ void urcu_barrier(struct rtrcu_adopted *adopted);
 
 /* Request a grace period, and return its cookie. */
 uint64_t urcu_start_poll(struct rtrcu_adopted *adopted);
-/* As urcu_reached(); also creates the thread that advances the grace period, if that was refused before. */
+/* Like urcu_reached(); also creates the thread that advances the grace period, if that was refused before. */
 bool urcu_poll_state(struct rtrcu_adopted *adopted, uint64_t cookie);
 
 /* ---- deferred functions: ring.c ---- */

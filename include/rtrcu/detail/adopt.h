@@ -82,7 +82,7 @@ void rtrcu_adopt_defer(struct rtrcu_adopted *adopted, void (*func)(void *), void
  * deferred. */
 void rtrcu_adopt_defer_barrier(struct rtrcu_adopted *adopted);
 void rtrcu_adopt_defer_barrier_own(struct rtrcu_adopted *adopted);
-/* As rtrcu_adopt_defer_barrier_own(), then release the calling thread's ring. */
+/* Like rtrcu_adopt_defer_barrier_own(), and then release the calling thread's ring. */
 void rtrcu_adopt_defer_leave(struct rtrcu_adopted *adopted);
 
 /* Create a server of callbacks, which has one thread.  NULL with errno set: no memory.  @cpu: -1 = any. */
