@@ -2,8 +2,8 @@
 //! Builds the C library from `vendor/` as a private copy of this crate.
 //!
 //! `vendor/src` and `vendor/include` are the project's own `src/` and `include/`: links in its repository, files in a
-//! package. Each global name of the objects gets the prefix of this crate's version, so that the copy meets neither
-//! another version of the crate nor the C library itself, whatever else is linked into the program.
+//! package. Each global name of the objects gets the prefix of this crate's version, so that the names of the copy
+//! collide neither with those of another version of the crate nor with those of the C library in the same program.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn main() {
     if rustc_minor() >= 87 {
         println!("cargo::rustc-cfg=rtrcu_asm_goto");
     }
-    // Miri runs no C, so under Miri a model in Rust replaces the library.
+    // Under Miri, which runs no C, a model in Rust replaces the library; docs.rs needs only the declarations.
     if env::var_os("CARGO_CFG_MIRI").is_some() || env::var_os("DOCS_RS").is_some() {
         return;
     }
@@ -45,7 +45,8 @@ fn build() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let vendor = root.join("vendor");
-    // Cargo does not follow links when it checks whether files have changed, so each file is named.
+    // Cargo does not follow links when it checks whether files have changed, so this script prints the name of each
+    // file.
     let mut sources = Vec::new();
     for folder in ["src", "include"] {
         walk(&vendor.join(folder), &mut |file| {
@@ -69,13 +70,13 @@ fn build() {
         .opt_level(2)
         .pic(true)
         .define("_GNU_SOURCE", None)
-        .define("RTRCU_NOTE_TYPE", "0x7270") // a private copy, which other copies in the process do not disturb
-        .define("RTRCU_STACK_KB", "2048") // drops run on library threads and need as much stack as on std's threads
+        .define("RTRCU_NOTE_TYPE", "0x7270") // marks a private copy: other copies in the process ignore it
+        .define("RTRCU_STACK_KB", "2048") // as std's threads, since the library's threads drop values
         .flag("-fvisibility=hidden")
-        .flag("-fno-omit-frame-pointer") // stacks in messages follow frame pointers
+        .flag("-fno-omit-frame-pointer") // the library finds the stacks that it prints by frame pointers
         .flag_if_supported("-momit-leaf-frame-pointer")
-        .flag_if_supported("-fstack-clash-protection") // safe code may call the library on a stack that is nearly full
-        .flag("-fno-lto") // the objects' names are changed below, which needs machine code
+        .flag_if_supported("-fstack-clash-protection") // safe code may call the library when the stack is nearly full
+        .flag("-fno-lto") // rename_all() changes the names in the objects, which must be machine code
         .warnings(false);
     if env::var_os("CARGO_FEATURE_CHECKS").is_some() {
         compiler.define("RTRCU_DEBUG", "1");
@@ -102,7 +103,7 @@ fn build() {
 fn walk(folder: &Path, seen: &mut dyn FnMut(&Path)) {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     for entry in entries {
-        let path = entry.expect("a folder that can be read").path();
+        let path = entry.expect("an entry of a folder of the C source cannot be read").path();
         if path.is_dir() {
             walk(&path, seen);
         } else {
@@ -111,32 +112,33 @@ fn walk(folder: &Path, seen: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// In all objects, puts the prefix before each name that one of the objects defines. Returns the new objects.
+/// Writes copies of the objects, in which `prefix` precedes each global name that one of the objects defines. Returns
+/// the paths of the copies.
 fn rename_all(objects: &[PathBuf], prefix: &str, out: &Path) -> Vec<PathBuf> {
     let mut contents: Vec<Object> = objects.iter().map(|path| Object::read(path)).collect();
     let mut defined = HashSet::new();
     for object in &contents {
         defined.extend(object.globals().filter(|symbol| symbol.is_defined).map(|symbol| symbol.name));
     }
-    // Names that sanitizers add to each object are shared with objects of other libraries, so they stay.
+    // Keep names that begin with `__`: sanitizers add them to each object, and objects of other libraries share them.
     defined.retain(|name| !name.starts_with(b"__"));
     let mut renamed = Vec::new();
     for (object, path) in contents.iter_mut().zip(objects) {
         object.prefix(&defined, prefix);
-        let file = out.join(format!("private-{}", path.file_name().expect("a file").to_string_lossy()));
+        let file = out.join(format!("private-{}", path.file_name().expect("an object is a file").to_string_lossy()));
         fs::write(&file, &object.data).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         renamed.push(file);
     }
     renamed
 }
 
-/// A 64-bit little-endian ELF object: only its symbols and their names are read and changed, so all other contents stay
-/// as the compiler wrote them.
+/// A 64-bit little-endian ELF object. This script reads and changes only its symbols and their names; all other
+/// contents stay as the compiler wrote them.
 struct Object {
     data: Vec<u8>,
-    /// The position and the size of the symbols.
+    /// The position and the size of the symbol table, in bytes.
     symbols: (usize, usize),
-    /// The position of the header of the section with their names.
+    /// The position of the section header of the string table, which has the names of the symbols.
     names_header: usize,
 }
 
@@ -157,7 +159,7 @@ impl Object {
         let headers = (0..object.number::<2>(0x3c)).map(|index| first + index * size);
         const SHT_SYMTAB: usize = 2;
         let table = headers.clone().find(|header| object.number::<4>(header + 4) == SHT_SYMTAB);
-        let table = table.unwrap_or_else(|| panic!("{}: no symbols", path.display()));
+        let table = table.unwrap_or_else(|| panic!("{}: the object has no symbol table", path.display()));
         object.symbols = (object.number::<8>(table + 0x18), object.number::<8>(table + 0x20));
         object.names_header = first + object.number::<4>(table + 0x28) * size;
         object
@@ -166,7 +168,7 @@ impl Object {
     fn number<const BYTES: usize>(&self, at: usize) -> usize {
         let mut bytes = [0; 8];
         bytes[..BYTES].copy_from_slice(&self.data[at..at + BYTES]);
-        usize::try_from(u64::from_le_bytes(bytes)).expect("a file that fits into memory")
+        usize::try_from(u64::from_le_bytes(bytes)).expect("a number in the object file is too large for an address")
     }
 
     fn globals(&self) -> impl Iterator<Item = Symbol> + '_ {
@@ -174,17 +176,18 @@ impl Object {
         let (begin, bytes) = self.symbols;
         (begin..begin + bytes).step_by(Self::SYMBOL).filter(|at| self.data[at + 4] >> 4 != 0).map(move |at| {
             let name = &self.data[names + self.number::<4>(at)..];
-            let name = name.split(|byte| *byte == 0).next().expect("there is always a first part").to_vec();
+            let name = name.split(|byte| *byte == 0).next().expect("split() returns at least one part").to_vec();
             Symbol { at, name, is_defined: self.number::<2>(at + 6) != 0 }
         })
     }
 
-    /// Appends all names at the end of the file: the old ones, then the new ones.
+    /// Puts `prefix` before each global name that is in `chosen`. Appends a new string table to the file: the old
+    /// names, then the new ones.
     fn prefix(&mut self, chosen: &HashSet<Vec<u8>>, prefix: &str) {
         let (at, bytes) = (self.number::<8>(self.names_header + 0x18), self.number::<8>(self.names_header + 0x20));
         let mut names = self.data[at..at + bytes].to_vec();
         for symbol in self.globals().filter(|symbol| chosen.contains(&symbol.name)).collect::<Vec<_>>() {
-            let place = u32::try_from(names.len()).expect("names of a few kilobytes");
+            let place = u32::try_from(names.len()).expect("the names of an object exceed 4 GiB");
             self.data[symbol.at..symbol.at + 4].copy_from_slice(&place.to_le_bytes());
             names.extend_from_slice(prefix.as_bytes());
             names.extend_from_slice(&symbol.name);

@@ -6,8 +6,8 @@ use std::ffi::{c_char, c_ulong, c_void};
 use crate::table::*;
 use crate::types::*;
 
-/// Declares functions of the C library. With the feature `dylib` each is a function of this crate, which a Rust `dylib`
-/// exports, and the C function is hidden.
+/// Declares functions of the C library. With the feature `dylib`, a function of this crate wraps each C function: a
+/// Rust `dylib` exports the wrapper and hides the C function.
 #[cfg(feature = "dylib")]
 macro_rules! c_functions {
     ($($(#[$doc:meta])* fn $name:ident ( $($argument:ident : $type:ty),* ) $(-> $result:ty)?, $symbol:literal;)*) => {
@@ -16,7 +16,7 @@ macro_rules! c_functions {
             #[doc = ""]
             #[doc = "# Safety"]
             #[doc = ""]
-            #[doc = "The context that the block of the function in `rtrcu/rcu.h` or `rtrcu/task.h` asks for."]
+            #[doc = "The caller keeps the contract that the function's C header documents, such as `rtrcu/rcu.h`."]
             #[inline(never)]
             pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
                 unsafe extern "C" {
@@ -39,7 +39,7 @@ macro_rules! c_functions {
                 #[doc = ""]
                 #[doc = "# Safety"]
                 #[doc = ""]
-                #[doc = "The context that the block of the function in its header, such as `rtrcu/rcu.h`, asks for."]
+                #[doc = "The caller keeps the contract that the function's C header documents, such as `rtrcu/rcu.h`."]
                 #[link_name = private!($symbol)]
                 pub fn $name($($argument: $type),*) $(-> $result)?;
             )*
@@ -94,11 +94,11 @@ c_functions! {
     fn rtrcu_ready_fd() -> i32, "rtrcu_ready_fd";
     /// Initialise a domain, whose memory must not move.
     fn rtrcu_srcu_init(domain: *mut srcu_struct, name: *const c_char) -> i32, "rtrcu_srcu_init";
-    /// Destroy a domain; -EBUSY: the domain is in use and not destroyed.
+    /// Destroy a domain. Returns -EBUSY if the domain is in use; it is then not destroyed.
     fn rtrcu_srcu_cleanup(domain: *mut srcu_struct) -> i32, "rtrcu_srcu_cleanup";
-    /// Begin a section; the index returned ends it.
+    /// Begin a section of the domain. Returns the index with which `rtrcu_srcu_read_unlock()` ends the section.
     fn rtrcu_srcu_read_lock(domain: *mut srcu_struct) -> i32, "rtrcu_srcu_read_lock";
-    /// End the section of `index`.
+    /// End the section of the domain for which `rtrcu_srcu_read_lock()` returned `index`.
     fn rtrcu_srcu_read_unlock(domain: *mut srcu_struct, index: i32), "rtrcu_srcu_read_unlock";
     /// Wait until every section of the domain that began before the call has ended.
     fn rtrcu_srcu_synchronize(domain: *mut srcu_struct), "rtrcu_srcu_synchronize";
@@ -116,13 +116,14 @@ c_functions! {
     fn rtrcu_thread_online(), "rtrcu_thread_online";
     /// Take the calling quiescent-state thread offline, before it sleeps.
     fn rtrcu_thread_offline(), "rtrcu_thread_offline";
-    /// Set the time of the loop's next event, on CLOCK_MONOTONIC.
+    /// Set the calling thread's deadline, the time of its loop's next event, in nanoseconds of CLOCK_MONOTONIC; 0:
+    /// none.
     fn rtrcu_set_deadline(deadline_ns: i64), "rtrcu_set_deadline";
     /// Initialise a task.
     fn rtrcu_task_init(task: *mut rcu_task, name: *const c_char), "rtrcu_task_init";
-    /// Transfer the section that this thread entered last to the task.
+    /// Transfer the innermost section of this thread to `task`.
     fn rtrcu_task_list(task: *mut rcu_task), "rtrcu_task_list";
-    /// End the task's section.
+    /// End the section that `rtrcu_task_list()` transferred to `task`.
     fn rtrcu_task_unlist(task: *mut rcu_task), "rtrcu_task_unlist";
     /// Does a grace period wait for the task?
     fn rtrcu_task_blocking(task: *const rcu_task) -> bool, "rtrcu_task_blocking";
@@ -130,32 +131,32 @@ c_functions! {
     fn rtrcu_hash_create(table: *mut *mut rtrcu_hash, config: *const rtrcu_hash_config) -> i32, "rtrcu_hash_create";
     /// Destroy a table; its entries still belong to the caller.
     fn rtrcu_hash_destroy(table: *mut rtrcu_hash), "rtrcu_hash_destroy";
-    /// Insert an entry, unless the table has an entry that `matches` accepts; then return -EEXIST and the existing
-    /// entry.
+    /// Insert `node`, unless the table has an entry with the hash `hash` that `matches` accepts: then return -EEXIST,
+    /// and store that entry in `existing`.
     fn rtrcu_hash_insert(table: *mut rtrcu_hash, hash: u64, node: *mut rtrcu_hash_node, matches: rtrcu_hash_match_t,
         key: *const c_void, existing: *mut *mut rtrcu_hash_node) -> i32, "rtrcu_hash_insert";
-    /// Replace an entry; -ENOENT: the entry is not in the table.
+    /// Replace the entry `old` by `fresh`. Returns -ENOENT if `old` is not in the table.
     fn rtrcu_hash_replace(table: *mut rtrcu_hash, old: *mut rtrcu_hash_node, fresh: *mut rtrcu_hash_node) -> i32,
         "rtrcu_hash_replace";
-    /// Remove an entry; -ENOENT: the entry is not in the table.
+    /// Remove the entry `node`. Returns -ENOENT if the entry is not in the table.
     fn rtrcu_hash_remove(table: *mut rtrcu_hash, node: *mut rtrcu_hash_node) -> i32, "rtrcu_hash_remove";
-    /// Visit the entries of the next buckets; false: these were the last buckets.
+    /// Visit the entries of the next `buckets` buckets from `cursor` on. Returns false if these were the last buckets.
     fn rtrcu_hash_walk(table: *mut rtrcu_hash, cursor: *mut u64, buckets: u32, visit: rtrcu_hash_visit_t,
         argument: *mut c_void) -> bool, "rtrcu_hash_walk";
-    /// Copy the counters of a table.
+    /// Copy the counters of `table` into `counters`.
     fn rtrcu_hash_stats(table: *const rtrcu_hash, counters: *mut rtrcu_hash_counters), "rtrcu_hash_stats";
-    /// Set policy, driver and limits.
+    /// Put the settings of `config` into force: policy, driver, limits and others.
     fn rtrcu_configure(config: *const rtrcu_config) -> i32, "rtrcu_configure";
-    /// The reason why the last configuration of this thread was refused.
+    /// Return the reason why this thread's latest `rtrcu_configure()` or `rtrcu_config_set()` was refused.
     fn rtrcu_config_error() -> *const c_char, "rtrcu_config_error";
-    /// Set one field by its name.
+    /// Set the field `name` of `config` to `value`, which is text.
     fn rtrcu_config_set(config: *mut rtrcu_config, name: *const c_char, value: *const c_char) -> i32,
         "rtrcu_config_set";
-    /// Fill in the defaults, then the environment's values.
+    /// Fill `config` with the defaults, and then with the values that environment variables set.
     fn rtrcu_config_init_sized(config: *mut rtrcu_config, size: u32), "rtrcu_config_init_sized";
-    /// Fill in the configuration in force.
+    /// Fill `config` with the settings in force.
     fn rtrcu_config_get_sized(config: *mut rtrcu_config, size: u32), "rtrcu_config_get_sized";
-    /// Copy the counters.
+    /// Copy the library's counters into `stats`.
     fn rtrcu_stats(stats: *mut rtrcu_stats) -> i32, "rtrcu_stats";
 }
 
@@ -164,7 +165,7 @@ unsafe extern "C" {
     #[doc(hidden)]
     #[link_name = private!("rtrcu_layout")]
     pub static LAYOUT: [usize; 0];
-    /// The length of [`LAYOUT`].
+    /// The number of elements of [`LAYOUT`].
     #[doc(hidden)]
     #[link_name = private!("rtrcu_layout_count")]
     pub static LAYOUT_COUNT: usize;

@@ -7,8 +7,8 @@
 //! `rtrcu/rcu.h`, which the crate carries in `vendor/include`.
 //!
 //! The library is compiled into the crate as a *private copy*: its global names are hidden and begin with `rtrcu_rs_`
-//! and the crate's version. So several versions of this crate, and the C library itself, may be in one process; each is
-//! a domain of its own, whose readers protect what is retired through it.
+//! and the crate's version. So several versions of this crate, and the C library itself, may be in one process; each
+//! copy is a domain of its own, whose readers protect only objects that are retired through the same copy.
 //!
 //! [`read_lock`] and [`read_unlock`] are the library's inline fast paths, as `asm!`, and [`rtrcu_hash_lookup`] is its
 //! inline look-up. Under Miri, which runs no C, a model of the library in Rust takes its place.
@@ -16,9 +16,9 @@
 //! ```
 //! // The safe form of this is `rtrcu::read()`.
 //! rtrcu_sys::read_lock();
-//! // SAFETY: as every call of the C library's: this one may be made anywhere.
+//! // SAFETY: `word()` may be called anywhere.
 //! let inside = unsafe { rtrcu_sys::word() } & rtrcu_sys::NESTING_MASK;
-//! // SAFETY: the section was begun above, on this thread.
+//! // SAFETY: `read_lock()` above began the section on this thread.
 //! unsafe { rtrcu_sys::read_unlock() };
 //! assert_eq!(inside, 1);
 //! ```

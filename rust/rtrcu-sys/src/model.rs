@@ -17,14 +17,14 @@ struct Queued {
     at: u64,
 }
 
-// SAFETY: a head belongs to the library while it is queued.
+// SAFETY: a queued head belongs to the library, so any thread may call its function.
 unsafe impl Send for Queued {}
 
 struct State {
     clock: u64,
-    /// The time at which each open section of a thread or a task began, by its number.
+    /// For each open section of a thread or a task: the number of the section, and the time at which it began.
     open: Option<HashMap<u64, u64>>,
-    /// The number of each task's open section, by the task's address.
+    /// For each task with an open section: the address of the task, and the number of the section.
     tasks: Option<HashMap<usize, u64>>,
     queue: VecDeque<Queued>,
     running: u64,
@@ -54,7 +54,8 @@ impl State {
     }
 }
 
-/// Run ready functions. They may queue others, read and drop.
+/// Run the queued functions whose grace period has ended, until none is left. A function may queue others, begin
+/// sections and drop values.
 fn run_ready() -> c_ulong {
     let mut ran = 0;
     loop {
@@ -119,11 +120,11 @@ pub unsafe fn quiescent_state() {
 macro_rules! model {
     ($(fn $name:ident ( $($argument:ident : $type:ty),* ) $(-> $result:ty)? $body:block)*) => {
         $(
-            /// See the function of the same name of the C library.
+            /// The model of the C function of the same name.
             ///
             /// # Safety
             ///
-            /// That of the C function.
+            /// The contract of the C function.
             pub unsafe fn $name($($argument: $type),*) $(-> $result)? $body
         )*
     };
@@ -161,7 +162,8 @@ model! {
     fn rtrcu_call(head: *mut rcu_head, func: rcu_callback_t) {
         with(|state| {
             let at = state.tick();
-            // SAFETY: the head belongs to the library from now on. The write lets Miri see a thread that still uses it.
+            // SAFETY: the head belongs to the library from now on. The write makes Miri report a race with a thread
+            // that still uses the head.
             unsafe { head.write(rcu_head { next: std::ptr::null_mut(), func: Some(func) }) };
             state.queue.push_back(Queued { head, func, at });
         });
@@ -183,7 +185,7 @@ model! {
     fn rtrcu_set_deadline(_deadline_ns: i64) {}
     fn rtrcu_set_stall_handler(_handler: Option<unsafe extern "C" fn(line: *const c_char)>) {}
     fn rtrcu_task_init(task: *mut rcu_task, name: *const c_char) {
-        // SAFETY: the caller passes memory of its own.
+        // SAFETY: the memory of the task belongs to the caller.
         unsafe { (*task).name = name }
     }
     fn rtrcu_task_list(task: *mut rcu_task) {
@@ -194,7 +196,7 @@ model! {
             state.open.get_or_insert_default().insert(number, began);
             state.tasks.get_or_insert_default().insert(task as usize, number);
         });
-        // SAFETY: the caller is inside a section, which the task has taken over.
+        // SAFETY: this thread has a section open, and the task now holds a copy of the section.
         unsafe { read_unlock() }
     }
     fn rtrcu_task_unlist(task: *mut rcu_task) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A model of hash tables for Miri: the library's layout and orders, so that look-ups are checked as they are, but one
-//! lock, and growth in the insert that needs it.
+//! A model of the library's hash tables for Miri. It has the library's layout and memory orders, so Miri checks the
+//! real look-ups. Unlike the library, it has one lock per table, and a table grows inside an insert.
 
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
@@ -24,12 +24,12 @@ struct Model {
 struct State {
     entries: u64,
     resizes: u64,
-    /// Every generation and every overflow line, until the table is destroyed.
+    /// All generations, old ones included. They and the overflow lines exist until the table is destroyed.
     generations: Vec<NonNull<rtrcu_hash_generation>>,
     overflow: Vec<NonNull<rtrcu_hash_line>>,
 }
 
-/// Where an entry is, or may be put.
+/// The place of an entry in its bucket: a slot of a line, or the link that leads to the entry.
 enum Place {
     Slot(*const AtomicPtr<rtrcu_hash_node>),
     Link(*const AtomicPtr<u8>),
@@ -51,21 +51,22 @@ fn new_generation(buckets: u64) -> NonNull<rtrcu_hash_generation> {
 
 /// # Safety
 ///
-/// Of the functions below: the table exists, and its lock is held.
+/// The table exists. Callers of the unsafe functions below also hold its lock.
 unsafe fn model<'a>(table: *const rtrcu_hash) -> &'a Model {
     // SAFETY: `rtrcu_hash_create()` allocated the table, whose first part is the struct that look-ups read.
     unsafe { &*table.cast::<Model>() }
 }
 
 unsafe fn bucket(model: &Model, mixed: u64) -> &rtrcu_hash_line {
-    // SAFETY: generations exist until the table's end. Growth is complete when its lock is released.
+    // SAFETY: generations exist until the table is destroyed. The caller holds the table's lock, so no other thread
+    // makes the table grow.
     unsafe {
         let generation = &*model.shown.current.load(Relaxed);
         &*generation.lines.add((mixed & generation.mask) as usize)
     }
 }
 
-/// Call `visit` for the entries of a bucket with their places, until it returns true.
+/// Call `visit` with each entry of a bucket and the entry's place, until `visit` returns true.
 unsafe fn search(bucket: &rtrcu_hash_line, mut visit: impl FnMut(NonNull<rtrcu_hash_node>, Place) -> bool) {
     let mut line = bucket;
     loop {
@@ -76,7 +77,7 @@ unsafe fn search(bucket: &rtrcu_hash_line, mut visit: impl FnMut(NonNull<rtrcu_h
         }
         let mut from = &raw const line.link;
         loop {
-            // SAFETY: the link is one of a line, or of an entry of the table.
+            // SAFETY: `from` points to the link of a line, or to that of an entry of the table.
             let link = unsafe { (*from).load(Relaxed) };
             let Some(node) = linked_node(link) else {
                 if link.is_null() {
@@ -97,7 +98,7 @@ unsafe fn search(bucket: &rtrcu_hash_line, mut visit: impl FnMut(NonNull<rtrcu_h
 
 unsafe fn put_in_line(line: &rtrcu_hash_line, node: NonNull<rtrcu_hash_node>) -> bool {
     let Some(slot) = line.slots.iter().position(|slot| slot.load(Relaxed).is_null()) else { return false };
-    // SAFETY: the node belongs to the caller.
+    // SAFETY: the node is new, or it is an entry of the table, whose lock is held.
     let tag = unsafe { (*node.as_ptr()).hash } >> 56;
     let others = line.head.load(Relaxed) & !(0xff << (8 * slot));
     line.head.store(others | tag << (8 * slot), Relaxed);
@@ -109,8 +110,8 @@ fn link_to(node: NonNull<rtrcu_hash_node>) -> *mut u8 {
     node.as_ptr().cast::<u8>().wrapping_byte_add(RTRCU_HASH_LINK_NODE)
 }
 
-/// Move a bucket, as the library's mover does: it writes no node's link, and puts entries without a slot into an
-/// overflow line.
+/// Double the number of buckets and move all entries. Like the library's resizer, write no node's link, and put entries
+/// that find no free slot into overflow lines.
 unsafe fn grow(model: &Model, state: &mut State) {
     // SAFETY: as in `bucket()`.
     unsafe {
@@ -139,7 +140,7 @@ unsafe fn grow(model: &Model, state: &mut State) {
 }
 
 unsafe fn exchange(place: &Place, found: NonNull<rtrcu_hash_node>, fresh: Option<NonNull<rtrcu_hash_node>>) {
-    // SAFETY: the place is that of an entry of the table.
+    // SAFETY: `place` is the place of `found`, an entry of the table.
     unsafe {
         match *place {
             Place::Slot(slot) => (*slot).store(fresh.map_or(null_mut(), NonNull::as_ptr), Release),
@@ -156,7 +157,7 @@ unsafe fn exchange(place: &Place, found: NonNull<rtrcu_hash_node>, fresh: Option
 
 unsafe fn place_of(model: &Model, node: NonNull<rtrcu_hash_node>) -> Option<Place> {
     let mut place = None;
-    // SAFETY: the node belongs to the caller.
+    // SAFETY: the section of the caller keeps the node alive.
     unsafe {
         search(bucket(model, (*node.as_ptr()).hash), |other, at| {
             if other == node {
@@ -171,11 +172,11 @@ unsafe fn place_of(model: &Model, node: NonNull<rtrcu_hash_node>) -> Option<Plac
 macro_rules! model {
     ($(fn $name:ident ( $($argument:ident : $type:ty),* ) $(-> $result:ty)? $body:block)*) => {
         $(
-            /// See the function of the same name of the C library.
+            /// The model of the C function of the same name.
             ///
             /// # Safety
             ///
-            /// As there.
+            /// The contract of the C function.
             pub unsafe fn $name($($argument: $type),*) $(-> $result)? {
                 // SAFETY: the caller keeps the contract of the C function for the table, the nodes and the section.
                 unsafe { $body }

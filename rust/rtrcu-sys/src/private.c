@@ -11,7 +11,7 @@
 #include <rtrcu/srcu.h>
 #include <rtrcu/table.h>
 
-_Static_assert(sizeof(struct srcu_struct) == 86 * 8, "types.rs");
+_Static_assert(sizeof(struct srcu_struct) == 86 * 8, "adapt the size of srcu_struct in types.rs");
 
 /* Write a line to standard error, unless that would block, and abort.  Rust's eprintln!() panics if the write fails;
  * the caller has changed the count of sections, and must not unwind. */
@@ -36,14 +36,15 @@ void rtrcu_private_too_many_sections(uint32_t limit)
     die(line);
 }
 
-/* A task and its name in stall reports. */
+/* The parked task that keeps the sections of leaked guards open, and its name in stall reports. */
 struct left_open {
     struct rcu_task task;
     char name[64];
 };
 
-/* Called when a thread exits with a leaked guard.  References from that guard may live on, so its sections remain open,
- * as a parked task that never ends.  Without memory for the task the program must end. */
+/* Exit handler: called when a thread exits inside a section, because it leaked a guard.  References that were loaded
+ * under the guard may still be in use, so a parked task that never ends keeps the thread's sections open.  Without
+ * memory for the task, end the program. */
 static void leave_open(void)
 {
     struct left_open *left = malloc(sizeof(*left));
@@ -59,7 +60,8 @@ __attribute__((constructor)) static void keep_what_is_left_open(void)
     rtrcu_set_exit_handler(leave_open);
 }
 
-/* As rtrcu_read_lock_slow(); defined here so that a program that reads is linked with this file. */
+/* Call rtrcu_read_lock_slow().  Each program that reads refers to this function, so the linker includes this file and
+ * its constructor. */
 void rtrcu_private_lock_slow(void);
 void rtrcu_private_lock_slow(void)
 {
@@ -68,7 +70,7 @@ void rtrcu_private_lock_slow(void)
 
 #define FIELD(type, field) offsetof(type, field), sizeof(((type *)0)->field)
 
-/* Sizes and offsets; the crate's tests compare them with Rust's declarations. */
+/* Sizes of structs, and offsets and sizes of fields; the crate's tests compare them with Rust's declarations. */
 const size_t rtrcu_layout[] = {
     sizeof(struct rcu_head),
     FIELD(struct rcu_head, func),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The reader's fast path: `rcu_read_lock()` and `rcu_read_unlock()` of `rtrcu/rcu.h`, as `asm!`.
 //!
-//! The word of `rtrcu/detail/reader.h` is updated by the same instruction as in C. It adds a check of the nesting: safe
-//! Rust may leak hundreds of thousands of sections, and a word that overflows would show the thread outside. On x86-64
-//! one signed comparison checks flag and nesting, since a word whose flag is "fast" is the smallest: `0x80000000 +
-//! nesting`.
+//! `read_lock()` updates the word of `rtrcu/detail/reader.h` by the same instruction as C. In addition it checks the
+//! nesting: safe Rust may leak hundreds of thousands of sections, and a word that overflows would show the thread
+//! outside. On x86-64 one signed comparison checks flag and nesting, since a word whose flag is "fast" is the smallest:
+//! `0x80000000 + nesting`.
 
 #[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 use std::arch::asm;
@@ -15,12 +15,12 @@ use crate::types::*;
 #[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 const FULL: i32 = (FLAG_FAST << 24 | NESTING_LIMIT) as i32;
 
-/// The slow path of a lock: the thread's flag is set, this is its first section, or the thread has leaked too many
-/// guards.
+/// The slow path of [`read_lock`]: the flag of the thread is not "fast", for example in its first section, or the
+/// thread has [`NESTING_LIMIT`] sections open.
 #[cold]
 #[inline(never)]
 fn lock_slow() {
-    // SAFETY: anywhere.
+    // SAFETY: `word()` may be called anywhere.
     let word = unsafe { word() };
     if word & NESTING_MASK >= NESTING_LIMIT {
         // SAFETY: the call is allowed anywhere. No code here may panic: the caller would unwind with the section
@@ -40,13 +40,14 @@ fn unlock_slow() {
     unsafe { crate::rtrcu_read_unlock_slow() }
 }
 
-/// Begin a read-side critical section of this thread; up to [`NESTING_LIMIT`] nest, then the program is aborted.
+/// Begin a read-side critical section of this thread. Sections nest; when [`NESTING_LIMIT`] are open, the program is
+/// aborted.
 ///
-/// This is safe: a section that never ends only delays reclamation.
+/// The function is safe: a section that never ends only delays reclamation.
 #[cfg_attr(not(feature = "dylib"), inline(always))]
 #[cfg_attr(feature = "dylib", inline(never))]
 pub fn read_lock() {
-    // SAFETY: the word is the calling thread's own. A program whose flag is not "fast" takes the library's slow path.
+    // SAFETY: the word is the calling thread's own. A thread whose flag is not "fast" takes the slow path.
     if unsafe { enter() } {
         lock_slow();
     }
@@ -56,41 +57,43 @@ pub fn read_lock() {
 ///
 /// # Safety
 ///
-/// A section that [`read_lock`] has begun on this thread is open and was not given to a task, and no reference that was
-/// taken inside is used after it.
+/// This thread has an open section that [`read_lock`] began and that was not transferred to a task. No reference that
+/// was loaded inside the section is used after the call.
 #[cfg_attr(not(feature = "dylib"), inline(always))]
 #[cfg_attr(feature = "dylib", inline(never))]
 pub unsafe fn read_unlock() {
     #[cfg(rtrcu_tsan)]
     tsan::release();
-    // SAFETY: the word is the calling thread's own, and the caller has a section.
+    // SAFETY: the word is the calling thread's own, and the thread has an open section.
     if unsafe { leave() } {
         unlock_slow();
     }
 }
 
-/// Pass a quiescent state: this quiescent-state thread holds no reference from before the call.
+/// Pass a quiescent state: the calling quiescent-state thread holds no reference that it loaded before the call. Inside
+/// an open section the function does nothing.
 ///
 /// # Safety
 ///
-/// The thread holds no such reference, except under its open sections: with an open section this does nothing.
+/// The thread holds no reference that it loaded before the call, unless an open section of the thread protects the
+/// reference.
 #[cfg_attr(not(feature = "dylib"), inline(always))]
 #[cfg_attr(feature = "dylib", inline(never))]
 pub unsafe fn quiescent_state() {
     #[cfg(rtrcu_tsan)]
     tsan::release();
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
-    // SAFETY: anywhere.
+    // SAFETY: `word()` may be called anywhere.
     let word = unsafe { word() };
     if word != (FLAG_FAST << 24 | QSBR_ONLINE) && word & NESTING_MASK == 0 {
-        // SAFETY: outside of sections.
+        // SAFETY: the thread is outside sections.
         unsafe { crate::rtrcu_quiescent_state_slow() }
     }
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// ThreadSanitizer sees neither `asm!` nor membarrier: this call tells ThreadSanitizer which accesses the end of a
-/// section orders.
+/// Tells ThreadSanitizer that the accesses of a section happen before the end of a grace period that waited for the
+/// section: ThreadSanitizer sees neither `asm!` nor membarrier.
 #[cfg(rtrcu_tsan)]
 mod tsan {
     unsafe extern "C" {
@@ -98,7 +101,8 @@ mod tsan {
     }
 
     pub(super) fn release() {
-        // SAFETY: the address is used only as a name; the library's grace periods acquire the same name.
+        // SAFETY: the address only identifies the synchronization; the library's grace periods acquire the same
+        // address.
         unsafe { __tsan_release(crate::rtrcu_read_unlock_slow as *const std::ffi::c_void) }
     }
 }
@@ -127,7 +131,7 @@ fn offset() -> usize {
 #[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 #[inline(always)]
 unsafe fn enter() -> bool {
-    // Not `nomem`: the compiler moves no access of the section in front of it.
+    // Without the option `nomem`, the compiler moves no access of the section before the `asm!`.
     #[cfg(rtrcu_asm_goto)]
     // SAFETY: the word is thread-local memory of the library; only its thread increments it.
     unsafe {
@@ -194,11 +198,11 @@ unsafe fn leave() -> bool {
     }
 }
 
-/// The whole word of the calling thread, its flag byte on top.
+/// The word of the calling thread; bits 24 to 31 are its flag.
 ///
 /// # Safety
 ///
-/// No requirement; unsafe like its neighbours.
+/// No requirement: the function is unsafe because each function of the C library is.
 #[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 #[inline(always)]
 pub unsafe fn word() -> u32 {
@@ -220,7 +224,8 @@ pub use two_words::word;
 #[cfg(any(not(target_arch = "x86_64"), feature = "dylib"))]
 use two_words::{enter, leave};
 
-/// Processors that need several instructions to update the word; the flag is a word of its own.
+/// The fast paths for processors that need several instructions to update the word, and for the feature `dylib`. There
+/// the flag is a word of its own.
 #[cfg(any(not(target_arch = "x86_64"), feature = "dylib"))]
 mod two_words {
     #[cfg(all(target_arch = "aarch64", not(feature = "dylib")))]
@@ -237,7 +242,7 @@ mod two_words {
         flag: AtomicU32,
     }
 
-    /// The library computes the address of the calling thread's struct.
+    /// The struct of the calling thread; a function of the library returns its address.
     #[cfg(any(not(target_arch = "aarch64"), feature = "dylib"))]
     #[inline(always)]
     fn this_thread() -> &'static Thread {
@@ -249,7 +254,8 @@ mod two_words {
         unsafe { &*self_pointer() }
     }
 
-    /// Computed anew each time: code that continues on another thread must not use the address of the previous one.
+    /// The struct of the calling thread. Each call computes the address anew: code that continues on another thread
+    /// must not use the address of the previous thread.
     #[cfg(all(target_arch = "aarch64", not(feature = "dylib")))]
     #[inline(always)]
     fn this_thread() -> &'static Thread {
@@ -302,11 +308,11 @@ mod two_words {
         this.flag.load(Relaxed) != FLAG_FAST
     }
 
-    /// The whole word of the calling thread, its flag byte on top.
+    /// The word of the calling thread; bits 24 to 31 are its flag.
     ///
     /// # Safety
     ///
-    /// No requirement; unsafe like its neighbours.
+    /// No requirement: the function is unsafe because each function of the C library is.
     #[cfg_attr(not(feature = "dylib"), inline(always))]
     #[cfg_attr(feature = "dylib", inline(never))]
     pub unsafe fn word() -> u32 {

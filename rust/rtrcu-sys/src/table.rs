@@ -8,7 +8,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering::Acquire;
 use std::sync::atomic::{AtomicPtr, AtomicU64};
 
-/// The number of entries of a line.
+/// The number of slots for entries in a line.
 pub const RTRCU_HASH_SLOTS: usize = 6;
 /// The bit that is set in a link to a node, and clear in a link to another line.
 pub const RTRCU_HASH_LINK_NODE: usize = 1;
@@ -21,7 +21,7 @@ pub const RTRCU_HASH_MOVED: u64 = 1 << 63;
 pub struct rtrcu_hash_node {
     /// The mixed hash; written before the node is published.
     pub hash: u64,
-    /// The next entry of a chain.
+    /// The link to the next entry of a chain, in the form of [`rtrcu_hash_line::link`].
     pub link: AtomicPtr<u8>,
 }
 
@@ -42,15 +42,16 @@ impl Default for rtrcu_hash_node {
 #[repr(C)]
 #[derive(Debug)]
 pub struct rtrcu_hash_line {
-    /// A byte of tag for each slot, and [`RTRCU_HASH_MOVED`].
+    /// A one-byte tag for each slot, and [`RTRCU_HASH_MOVED`].
     pub head: AtomicU64,
     /// The entries; null: the slot is free.
     pub slots: [AtomicPtr<rtrcu_hash_node>; RTRCU_HASH_SLOTS],
-    /// The link: null, the address of another line, or the address of a node plus [`RTRCU_HASH_LINK_NODE`].
+    /// The link to the rest of the bucket: null, the address of another line, or the address of a node plus
+    /// [`RTRCU_HASH_LINK_NODE`].
     pub link: AtomicPtr<u8>,
 }
 
-/// The buckets of one size of a table.
+/// A generation of a table: its buckets of one size. Each resize creates a generation.
 #[repr(C)]
 #[derive(Debug)]
 pub struct rtrcu_hash_generation {
@@ -58,7 +59,7 @@ pub struct rtrcu_hash_generation {
     pub lines: *mut rtrcu_hash_line,
     /// The number of buckets, less one.
     pub mask: u64,
-    /// The next generation, to which buckets of this one move.
+    /// The next generation, to which the resizer moves the entries of this one; null: there is none.
     pub next: AtomicPtr<rtrcu_hash_generation>,
 }
 
@@ -70,15 +71,15 @@ pub struct rtrcu_hash {
     pub current: AtomicPtr<rtrcu_hash_generation>,
 }
 
-/// Settings of a new table; zeroed: all defaults.
+/// Settings of a new table. A zeroed struct stands for the defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct rtrcu_hash_config {
     /// The smallest number of buckets, rounded up to a power of two; at most 2^32.
     pub buckets: u64,
-    /// The largest number of entries; 0: no limit.
+    /// The limit of the number of entries; 0: no limit.
     pub limit: u64,
-    /// The largest number of entries in one bucket; 0: no limit.
+    /// The limit of the number of entries in one bucket; 0: no limit.
     pub longest: u64,
     /// The seed of the C library's hash of bytes; 0: random.
     pub seed: u64,
@@ -96,11 +97,11 @@ pub struct rtrcu_hash_counters {
     pub buckets: u64,
     /// The largest number of entries that an insert has seen in one bucket.
     pub longest_chain: u64,
-    /// Completed.
+    /// The number of completed resizes.
     pub resizes: u64,
-    /// Longest time that the resizer held a stripe.
+    /// The longest time for which the resizer held a stripe, in nanoseconds.
     pub longest_move_ns: u64,
-    /// Attempts to resize that found no memory.
+    /// Attempts to resize that failed for lack of memory.
     pub no_memory: u64,
     /// Resizes requested while no resizer could be started.
     pub no_resizer: u64,
@@ -108,9 +109,10 @@ pub struct rtrcu_hash_counters {
     pub reserved: [u64; 4],
 }
 
-/// True if the node has the key. Called under a lock of the table for nodes of equal hash; it must not unwind.
+/// A function that returns true if `node` has the key `key`. The library calls it under a lock of the table, and only
+/// for nodes of the same hash. It must not unwind.
 pub type rtrcu_hash_match_t = unsafe extern "C" fn(node: *const rtrcu_hash_node, key: *const c_void) -> bool;
-/// Called for each entry of a walk; it must not unwind.
+/// A function that the library calls for each entry of a walk. It must not unwind.
 pub type rtrcu_hash_visit_t = unsafe extern "C" fn(node: *mut rtrcu_hash_node, argument: *mut c_void);
 
 /// Mix a hash, so that its tag and bucket depend on each of its bits. A bijection: different hashes stay different.
@@ -120,17 +122,18 @@ pub const fn rtrcu_hash_mix(hash: u64) -> u64 {
     mixed ^ mixed >> 32
 }
 
-/// A one in the byte of each slot.
+/// The lowest bit of the byte of each slot.
 const BYTES: u64 = 0x0000_0101_0101_0101;
 
-/// Bit 7 of each byte whose slot may hold the mixed hash; a byte may be set in error.
+/// Bit 7 of each byte of `head` whose slot may hold an entry of the hash `mixed`. A bit above a match may be set in
+/// error, so the caller also compares the hash of the entry.
 #[inline(always)]
 const fn fits(head: u64, mixed: u64) -> u64 {
     let differs = head ^ (mixed >> 56).wrapping_mul(BYTES);
     differs.wrapping_sub(BYTES) & !differs & BYTES << 7
 }
 
-/// The node that a link leads to, if it leads to one.
+/// The node to which `link` leads; `None` if the link is null or leads to a line.
 #[inline(always)]
 pub(crate) fn linked_node(link: *mut u8) -> Option<NonNull<rtrcu_hash_node>> {
     if link.addr() & RTRCU_HASH_LINK_NODE == 0 {
@@ -139,15 +142,16 @@ pub(crate) fn linked_node(link: *mut u8) -> Option<NonNull<rtrcu_hash_node>> {
     NonNull::new(link.wrapping_byte_sub(RTRCU_HASH_LINK_NODE).cast())
 }
 
-/// The bucket of a mixed hash that has not moved, and its head.
+/// The bucket of the hash `mixed` in the first generation from which it has not moved, and the content of its head.
 ///
 /// # Safety
 ///
-/// That of [`rtrcu_hash_lookup`].
+/// The contract of [`rtrcu_hash_lookup`].
 #[inline(always)]
 unsafe fn bucket(table: *const rtrcu_hash, mixed: u64) -> (*const rtrcu_hash_line, u64) {
-    // SAFETY: the table exists, and its generations do until the section ends; the mask keeps the index among the
-    // lines. The acquires pair with the resizer's releases: the bucket in the next generation is whole.
+    // SAFETY: the table exists, and its generations exist until the section ends. The mask keeps the index among the
+    // lines. The acquires pair with the resizer's releases, so a bucket that has moved is complete in the next
+    // generation.
     unsafe {
         let mut generation = (*table).current.load(Acquire);
         loop {
@@ -161,12 +165,12 @@ unsafe fn bucket(table: *const rtrcu_hash, mixed: u64) -> (*const rtrcu_hash_lin
     }
 }
 
-/// An entry of equal hash that `matches` accepts: see `rtrcu_hash_lookup()` of `rtrcu/table.h`. Wait-free; `matches`
-/// may unwind.
+/// Find an entry of the hash `hash` that `matches` accepts, as `rtrcu_hash_lookup()` of `rtrcu/table.h` does.
+/// Wait-free; `matches` may unwind.
 ///
 /// # Safety
 ///
-/// The table exists, and a section is open, of this thread or of a task, which lasts as long as the entry is used.
+/// The table exists. A section of this thread or of a task is open, and lasts as long as the entry is used.
 #[inline(always)]
 pub unsafe fn rtrcu_hash_lookup(
     table: *const rtrcu_hash,
@@ -174,12 +178,12 @@ pub unsafe fn rtrcu_hash_lookup(
     mut matches: impl FnMut(NonNull<rtrcu_hash_node>) -> bool,
 ) -> Option<NonNull<rtrcu_hash_node>> {
     let mixed = rtrcu_hash_mix(hash);
-    // SAFETY: the caller's.
+    // SAFETY: the caller keeps the contract of this function.
     let (mut line, mut head) = unsafe { bucket(table, mixed) };
     loop {
         let mut fits = fits(head, mixed);
         while fits != 0 {
-            // SAFETY: each bit of the mask is in the byte of a slot. The line exists as long as its generation.
+            // SAFETY: each bit of `fits` is in the byte of a slot. The line exists as long as its generation.
             let slot = unsafe { (*line).slots.get_unchecked(fits.trailing_zeros() as usize / 8) };
             // The acquire pairs with the release of an insert.
             if let Some(node) = NonNull::new(slot.load(Acquire)) {
@@ -205,7 +209,7 @@ pub unsafe fn rtrcu_hash_lookup(
             return None;
         }
         line = link.cast();
-        // SAFETY: a link that is neither null nor a node is a line of this generation.
+        // SAFETY: a link that is neither null nor leads to a node is the address of a line of this generation.
         head = unsafe { (*line).head.load(Acquire) };
     }
 }
@@ -215,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_fits_if_its_tag_equals_that_of_the_hash() {
+    fn fits_finds_the_slot_whose_tag_equals_the_tag_of_the_hash() {
         let head = 0x00_00_06_05_04_03_02_01;
         for slot in 0..RTRCU_HASH_SLOTS as u64 {
             let found = fits(head, (slot + 1) << 56);
@@ -225,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_beyond_the_slots_never_fit() {
+    fn fits_never_reports_the_two_bytes_beyond_the_slots() {
         for head in [0, u64::MAX, 0x0101_0101_0101_0101, 0x8080_8080_8080_8080] {
             for tag in 0..=255 {
                 assert_eq!(fits(head, tag << 56) >> (8 * RTRCU_HASH_SLOTS), 0);

@@ -9,29 +9,30 @@ use std::ffi::{c_char, c_void};
 pub const NESTING_MASK: u32 = 0x000f_ffff;
 /// The bit of [`word`](crate::word) that is set while a quiescent-state thread is online.
 pub const QSBR_ONLINE: u32 = 0x0010_0000;
-/// The largest number of sections that one thread may have open at a time; one more ends the program. This number is
-/// half of the word's range: the library takes a larger number for an unlock without a lock.
+/// The number of open sections of one thread at which the program is aborted. It is half of the range of the nesting:
+/// the library takes a larger nesting for an unlock without a lock.
 pub const NESTING_LIMIT: u32 = 1 << 19;
-/// The flag byte of [`word`](crate::word) of a thread that may take the fast path.
+/// The flag byte of [`word`](crate::word) while the thread may take the fast path.
 pub const FLAG_FAST: u32 = 0x80;
 
-/// [`rtrcu_register_thread`](crate::rtrcu_register_thread): quiescent-state discipline.
+/// A flag of [`rtrcu_register_thread`](crate::rtrcu_register_thread): become a quiescent-state thread.
 pub const RTRCU_QSBR: u32 = 1;
-/// [`rtrcu_register_thread`](crate::rtrcu_register_thread): the thread never wakes another thread.
+/// A flag of [`rtrcu_register_thread`](crate::rtrcu_register_thread): become a deadline thread, which does not wake
+/// other threads.
 pub const RTRCU_DEADLINE: u32 = 2;
 
 /// The link by which [`rtrcu_call`](crate::rtrcu_call) queues an object; part of that object.
 #[repr(C)]
 #[derive(Debug)]
 pub struct rcu_head {
-    /// Belongs to the library while queued.
+    /// The next head of the queue; belongs to the library while the object is queued.
     pub next: *mut rcu_head,
-    /// Belongs to the library while queued.
+    /// The function to be called; belongs to the library while the object is queued.
     pub func: Option<rcu_callback_t>,
 }
 
 impl rcu_head {
-    /// A head that is in no queue. C needs no initialisation; Rust does.
+    /// A head that is in no queue. Rust requires initial values; C programs need not set any.
     pub const fn new() -> Self {
         Self { next: std::ptr::null_mut(), func: None }
     }
@@ -51,7 +52,7 @@ pub struct srcu_struct {
 }
 
 impl srcu_struct {
-    /// Memory for a domain.
+    /// Memory for a domain, not yet prepared by `rtrcu_srcu_init()`.
     pub const fn new() -> Self {
         Self { fields: [0; 86] }
     }
@@ -66,17 +67,17 @@ impl Default for srcu_struct {
 /// A function to be called after a grace period. It must not unwind.
 pub type rcu_callback_t = unsafe extern "C" fn(head: *mut rcu_head);
 
-/// One parked task. Its fields belong to the library.
+/// The library's data of one task, which may be parked. Only the library uses the fields.
 #[repr(C)]
 #[derive(Debug)]
 pub struct rcu_task {
     /// The task's neighbours in a list.
     pub link: [*mut c_void; 2],
-    /// The owner of the task's list, if the list is a thread's.
+    /// The record of the thread that owns the task's list, if a thread owns it.
     pub record: *mut c_void,
-    /// The owner of the task's list, if the list is a leaf's.
+    /// The leaf that owns the task's list, if a leaf owns it.
     pub leaf: *mut c_void,
-    /// Order within the leaf's list.
+    /// The position of the task in the order of its leaf's list.
     pub position: i64,
     /// The task's name in reports; kept by reference.
     pub name: *const c_char,
@@ -88,9 +89,9 @@ pub struct rcu_task {
     pub nesting: u32,
     /// The nesting of the thread when the task was mounted.
     pub base: u32,
-    /// The number of the thread on which the task is mounted.
+    /// The number of the thread on which the task is mounted; 0: none.
     pub mounted: u32,
-    /// If mounted without a section: the base of `below`.
+    /// If the task was mounted without a section: the base that `below` had at that moment.
     pub outer_base: u32,
 }
 
@@ -123,8 +124,8 @@ impl Default for rcu_task {
 /// The length of [`rtrcu_stats::latency_us_log2`].
 pub const RTRCU_LATENCY_BUCKETS: usize = 32;
 
-/// Memory for a configuration: `struct rtrcu_config` begins with its size, and its fields are set by their names with
-/// [`rtrcu_config_set`](crate::rtrcu_config_set), so Rust need not declare them.
+/// Memory for a C `struct rtrcu_config`. Rust declares only its first field:
+/// [`rtrcu_config_set`](crate::rtrcu_config_set) sets the others by their names.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 pub struct rtrcu_config {
@@ -134,7 +135,7 @@ pub struct rtrcu_config {
 }
 
 impl rtrcu_config {
-    /// Uninitialised settings: all zero.
+    /// Zeroed memory, not yet filled with settings.
     pub const fn new() -> Self {
         Self { size: 0, rest: [0; 255] }
     }
@@ -158,32 +159,33 @@ macro_rules! stats {
         #[repr(C)]
         #[derive(Debug, Clone, Copy)]
         pub struct rtrcu_stats {
-            /// The size of the struct, set by the caller; receives the size that was filled in.
+            /// The size of the struct, which the caller sets; the library replaces it by the size that it filled in.
             pub size: u32,
             /// 1: readers use full fences, since membarrier is refused or disabled.
             pub full_fences: u32,
             $($(#[$doc])* pub $name: u64,)*
-            /// Time from the oldest retirement of a batch to the batch's first drop: bucket i counts 2^i .. 2^(i+1) - 1
-            /// µs.
+            /// The time from the oldest `rtrcu_call()` of a batch to the first callback of the batch: bucket i counts
+            /// the batches with 2^i .. 2^(i+1) - 1 µs.
             pub latency_us_log2: [u64; RTRCU_LATENCY_BUCKETS],
-            /// Pointers passed to `rcu_free()` without memory to queue them, when the caller could not wait.
+            /// Pointers that `rcu_free()` leaked: there was no memory to queue them, and the caller could not wait.
             pub frees_leaked: u64,
             /// Times that scans began to skip a thread, after `idle_scans` scans had found it outside.
             pub threads_slept: u64,
-            /// Times that an idle thread was scanned again.
+            /// Times that an idle thread was scanned again, since it read or became a deadline thread.
             pub threads_woken: u64,
             /// Of `gp_completed`, how many found no reader and completed immediately.
             pub gp_at_once: u64,
-            /// Of the other grace periods, how many needed no heavy fence.
+            /// Of the grace periods that are not in `gp_at_once`, how many needed no heavy fence.
             pub gp_unfenced: u64,
             /// Time at which the oldest callback of the present backlog was queued, nanoseconds of `CLOCK_MONOTONIC`;
             /// 0: the backlog is empty.
             pub callback_oldest_ns: u64,
-            /// Longest callback: the mean of up to eight that ran in a row.
+            /// The longest running time of a callback, nanoseconds. Up to eight callbacks in a row are timed together,
+            /// and their mean counts.
             pub callback_ns_max: u64,
             /// Address of the longest callback's function.
             pub callback_longest: u64,
-            /// Longest section of C code built with `RTRCU_DEBUG`; 0: none was measured.
+            /// The longest section of C code built with `RTRCU_DEBUG`, nanoseconds; 0: none was measured.
             pub section_ns_max: u64,
             /// Address at which that section began.
             pub section_longest: u64,
@@ -192,7 +194,7 @@ macro_rules! stats {
         }
 
         impl rtrcu_stats {
-            /// All zero, with its size set.
+            /// Counters of 0, with the size of the struct set.
             pub const fn new() -> Self {
                 Self {
                     size: size_of::<Self>() as u32,
@@ -219,43 +221,43 @@ macro_rules! stats {
 stats! {
     /// Grace periods ended.
     gp_completed,
-    /// Of these grace periods, how many had to wait for a reader.
+    /// Of `gp_completed`, how many had to wait for a reader.
     gp_busy,
-    /// Of the grace periods that waited for a reader, how many slept.
+    /// Of `gp_completed`, how many required the advancing thread to sleep.
     gp_slept,
-    /// Grace periods advanced by a caller that waited.
+    /// Grace periods advanced by a caller of `synchronize_rcu()`.
     gp_by_caller,
-    /// Duration of the last grace period, nanoseconds.
+    /// The duration of the latest grace period, nanoseconds.
     gp_ns_last,
-    /// Longest grace period so far, nanoseconds.
+    /// The duration of the longest grace period, nanoseconds.
     gp_ns_max,
     /// Heavy fences that the kernel refused.
     fence_refused,
     /// Expedited grace periods ended.
     exp_completed,
-    /// Stall reports.
+    /// Reports of grace periods, barriers and fences that take too long.
     stall_reports,
     /// Threads that are registered now.
     threads_registered,
-    /// Most threads registered at a time.
+    /// The largest number of threads that were registered at the same time.
     threads_peak,
-    /// Deadline threads now.
+    /// Deadline threads that are registered now.
     threads_deadline,
     /// Callbacks queued.
     callbacks_queued,
     /// Callbacks that have run.
     callbacks_invoked,
-    /// Of these callbacks, how many ran in a call of the queue's owner.
+    /// Of `callbacks_invoked`, how many ran in a call of the queue's owner.
     callbacks_by_owner,
     /// Callbacks that are queued now and have not returned.
     callbacks_backlog,
-    /// In the child of a fork: callbacks that were running in threads that the fork did not copy.
+    /// In the child of a fork: callbacks that other threads of the parent were running or queueing.
     callbacks_lost_at_fork,
-    /// Enqueues that succeeded and left a backlog above `qmax`.
+    /// Enqueues that succeeded and left a backlog above `qmax`, or above the share in force.
     over_qmax,
-    /// Enqueues that waited for a smaller backlog.
+    /// Enqueues that waited until the backlog was smaller (`backpressure=block`).
     blocked_at_qmax,
-    /// Times that a backlog above `qhimark` removed the limit of count.
+    /// Times that a backlog above `qhimark` removed the limits `blimit` and `maxbatch`.
     limit_raised,
     /// Batches ended by a near deadline.
     deadline_stops,
@@ -265,7 +267,7 @@ stats! {
     driver_wakeups,
     /// Passes of the driver.
     driver_passes,
-    /// Reader calls that took the slow path.
+    /// Reader calls that took the slow path, of threads with a record.
     slow_locks,
     /// Times that a thread of the library was refused its scheduling class or priority.
     rt_refused,
@@ -273,9 +275,9 @@ stats! {
     callbacks_direct,
     /// Calls of `call_rcu_rt()` that had to queue their callback.
     direct_refused,
-    /// Owner's batches that ended at `bhlimit` or `maxbatch`.
+    /// Batches that the queue's owner ran and that ended at the limit `bhlimit` or `maxbatch`.
     limit_stops,
-    /// Times a reader was boosted.
+    /// Times that a reader was boosted.
     boosts,
     /// Total time of boosts, nanoseconds.
     boost_ns,
@@ -283,7 +285,7 @@ stats! {
     boost_ns_max,
     /// Boosts refused by the kernel, or for lack of real-time permission.
     boost_refused,
-    /// Readers that reached their boost limit.
+    /// Readers that reached their boost limit and were left to the stall report.
     boost_given_up,
     /// Queues passed to a daemon.
     krcud_given,

@@ -19,7 +19,7 @@ macro_rules! field {
 
 #[test]
 fn structs_have_the_layout_of_c() {
-    // SAFETY: the array has LAYOUT_COUNT numbers.
+    // SAFETY: the array LAYOUT of the C library has LAYOUT_COUNT elements.
     let c = unsafe { std::slice::from_raw_parts((&raw const LAYOUT).cast::<usize>(), LAYOUT_COUNT) };
     let mut rust = Vec::new();
     rust.push(size_of::<rcu_head>());

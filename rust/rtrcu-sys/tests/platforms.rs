@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The build script refuses other platforms with one sentence: it is run here with the settings that cargo would pass.
+//! The build script refuses unsupported platforms with one error line: the test runs it with the settings of other
+//! platforms.
 #![cfg(not(miri))]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The build script of this crate that was built last.  With `cargo --target` it is beside the folder of the target.
+/// The newest build script of this crate. With `cargo --target` it is in the folder of the host, not of the target.
 fn build_script() -> PathBuf {
     let builds = Path::new(env!("OUT_DIR")).ancestors().nth(2).unwrap();
     let of_host = builds.join("../../../debug/build");
     let folders = [builds, &of_host].map(std::fs::read_dir).into_iter().flatten().flatten();
     let scripts = folders.map(|entry| entry.unwrap().path().join("build-script-build"));
     let ours = scripts.filter(|path| path.to_string_lossy().contains("/rtrcu-sys-") && path.exists());
-    ours.max_by_key(|path| path.metadata().unwrap().modified().unwrap()).expect("this test needed it")
+    ours.max_by_key(|path| path.metadata().unwrap().modified().unwrap()).expect("no build script was found")
 }
 
 fn errors_for(os: &str, arch: &str, bits: &str, endian: &str) -> Vec<String> {
@@ -29,7 +30,7 @@ fn errors_for(os: &str, arch: &str, bits: &str, endian: &str) -> Vec<String> {
 }
 
 #[test]
-fn other_platforms_are_refused_with_one_sentence() {
+fn unsupported_platforms_are_refused_with_one_error_line() {
     for (os, arch, bits, endian) in [
         ("windows", "x86_64", "64", "little"),
         ("macos", "aarch64", "64", "little"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Counters of this crate's copy of the library.
 
-/// Copy the counters.
+/// Return a copy of the counters.
 ///
 /// ```
 /// let stats = rtrcu::stats();
@@ -14,7 +14,7 @@ pub fn stats() -> Stats {
     Stats::copy(library, crate::node::drops_panicked())
 }
 
-/// Declare [`Stats`] with the fields of the library's struct, and the conversion from it.
+/// Declare [`Stats`], which has the fields of the library's struct, and the conversion from that struct.
 macro_rules! stats {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Counters of the library and of this crate, as [`stats`] copies them: totals since the program began, unless
@@ -25,8 +25,8 @@ macro_rules! stats {
             /// Readers use full fences, since membarrier is refused or disabled.
             pub full_fences: bool,
             $($(#[$doc])* pub $name: u64,)*
-            /// Time from the oldest retirement of a batch to the batch's first drop: element i counts 2^i .. 2^(i+1) -
-            /// 1 µs.
+            /// The time from the oldest retirement of a batch to the first drop of the batch: element i counts the
+            /// batches with 2^i .. 2^(i+1) - 1 µs.
             pub latency_us_log2: [u64; 32],
             /// Drops of retired values, and deferred functions, that panicked.
             pub drops_panicked: u64,
@@ -34,7 +34,7 @@ macro_rules! stats {
 
         impl Stats {
             fn copy(library: rtrcu_sys::rtrcu_stats, drops_panicked: u64) -> Self {
-                // Names every field, so that a new one of the library is not forgotten.
+                // Names every field: if the library gets a new field, this line no longer compiles.
                 let rtrcu_sys::rtrcu_stats { size: _, full_fences, $($name,)* latency_us_log2 } = library;
                 Self { full_fences: full_fences != 0, $($name,)* latency_us_log2, drops_panicked }
             }
@@ -45,43 +45,43 @@ macro_rules! stats {
 stats! {
     /// Grace periods ended.
     gp_completed,
-    /// Of these grace periods, how many had to wait for a reader.
+    /// Of `gp_completed`, how many had to wait for a reader.
     gp_busy,
-    /// Of the grace periods that waited for a reader, how many slept.
+    /// Of `gp_completed`, how many required the advancing thread to sleep.
     gp_slept,
-    /// Grace periods advanced by a caller that waited.
+    /// Grace periods advanced by a caller that waited for them, as in [`synchronize`](crate::synchronize).
     gp_by_caller,
-    /// Duration of the last grace period, nanoseconds.
+    /// The duration of the latest grace period, nanoseconds.
     gp_ns_last,
-    /// Longest grace period so far, nanoseconds.
+    /// The duration of the longest grace period, nanoseconds.
     gp_ns_max,
     /// Heavy fences that the kernel refused.
     fence_refused,
     /// Expedited grace periods ended.
     exp_completed,
-    /// Stall reports.
+    /// Reports of grace periods, barriers and fences that take too long.
     stall_reports,
     /// Threads that are registered now.
     threads_registered,
-    /// Most threads registered at a time.
+    /// The largest number of threads that were registered at the same time.
     threads_peak,
-    /// Deadline threads now.
+    /// Deadline threads that are registered now.
     threads_deadline,
     /// Callbacks queued.
     callbacks_queued,
     /// Callbacks that have run.
     callbacks_invoked,
-    /// Of these callbacks, how many ran in a call of the queue's owner.
+    /// Of `callbacks_invoked`, how many ran in a call of the queue's owner.
     callbacks_by_owner,
     /// Callbacks that are queued now and have not returned.
     callbacks_backlog,
-    /// In the child of a fork: callbacks that were running in threads that the fork did not copy.
+    /// In the child of a fork: callbacks that other threads of the parent were running or queueing.
     callbacks_lost_at_fork,
-    /// Enqueues that succeeded and left a backlog above `qmax`.
+    /// Enqueues that succeeded and left a backlog above `qmax`, or above the share in force.
     over_qmax,
-    /// Enqueues that waited for a smaller backlog.
+    /// Enqueues that waited until the backlog was smaller (`backpressure=block`).
     blocked_at_qmax,
-    /// Times that a backlog above `qhimark` removed the limit of count.
+    /// Times that a backlog above `qhimark` removed the limits `blimit` and `maxbatch`.
     limit_raised,
     /// Batches ended by a near deadline.
     deadline_stops,
@@ -91,7 +91,7 @@ stats! {
     driver_wakeups,
     /// Passes of the driver.
     driver_passes,
-    /// Reader calls that took the slow path.
+    /// Reader calls that took the slow path, of threads with a record.
     slow_locks,
     /// Times that a thread of the library was refused its scheduling class or priority.
     rt_refused,
@@ -99,9 +99,9 @@ stats! {
     callbacks_direct,
     /// Calls of `call_rcu_rt()` that had to queue their callback.
     direct_refused,
-    /// Owner's batches that ended at `bhlimit` or `maxbatch`.
+    /// Batches that the queue's owner ran and that ended at the limit `bhlimit` or `maxbatch`.
     limit_stops,
-    /// Times a reader was boosted.
+    /// Times that a reader was boosted.
     boosts,
     /// Total time of boosts, nanoseconds.
     boost_ns,
@@ -109,28 +109,29 @@ stats! {
     boost_ns_max,
     /// Boosts refused by the kernel, or for lack of real-time permission.
     boost_refused,
-    /// Readers that reached their boost limit.
+    /// Readers that reached their boost limit and were left to the stall report.
     boost_given_up,
     /// Queues passed to a daemon.
     krcud_given,
-    /// Pointers passed to `rcu_free()` without memory to queue them, when the caller could not wait.
+    /// Pointers that `rcu_free()` leaked: there was no memory to queue them, and the caller could not wait.
     frees_leaked,
     /// Times that scans began to skip a thread, after `idle_scans` scans had found it outside.
     threads_slept,
-    /// Times that an idle thread was scanned again.
+    /// Times that an idle thread was scanned again, since it read or became a deadline thread.
     threads_woken,
     /// Of `gp_completed`, how many found no reader and completed immediately.
     gp_at_once,
-    /// Of the other grace periods, how many needed no heavy fence.
+    /// Of the grace periods that are not in `gp_at_once`, how many needed no heavy fence.
     gp_unfenced,
     /// Time at which the oldest callback of the present backlog was queued, nanoseconds of `CLOCK_MONOTONIC`; 0: the
     /// backlog is empty.
     callback_oldest_ns,
-    /// Longest callback: the mean of up to eight that ran in a row.
+    /// The longest running time of a callback, nanoseconds. Up to eight callbacks in a row are timed together, and
+    /// their mean counts.
     callback_ns_max,
     /// Address of the longest callback's function.
     callback_longest,
-    /// Longest section of C code built with `RTRCU_DEBUG`; 0: none was measured.
+    /// The longest section of C code built with `RTRCU_DEBUG`, nanoseconds; 0: none was measured.
     section_ns_max,
     /// Address at which that section began.
     section_longest,
