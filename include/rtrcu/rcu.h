@@ -39,7 +39,7 @@ const char *rtrcu_version(void);
  * Returns:  nothing; cannot fail.
  * See:      rcu_read_lock_qs() for quiescent-state threads
  */
-static __attribute__((always_inline)) inline void rcu_read_lock(void) /* records its caller's call site */
+static __attribute__((always_inline)) inline void rcu_read_lock(void) /* always inline: the call site is the caller's */
 {
     if (__builtin_expect(rtrcu_word_enter(), 0))
         rtrcu_read_lock_slow();

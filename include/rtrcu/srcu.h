@@ -37,11 +37,11 @@ struct srcu_struct {
     uint32_t
         current; /* atomic: bit 0: index for sections that begin; bits above: number of forks; written under the lock */
     uint32_t key; /* constant: the domain's number, shifted by one; with an index, the value that waiters announce */
-    uint32_t sampled;         /* atomic: 1 + the CPU of a reader */
+    uint32_t sampled;         /* atomic: 1 + the CPU of the first contended reader, 0 = none yet */
     const char *name;         /* constant */
     struct srcu_struct *next; /* next on the list of domains; under the lock of that list */
     uint64_t first[16];       /* contains the first stripe, on a cache line of its own */
-    uint64_t inner[64];       /* struct srcu_inner of the library */
+    uint64_t inner[64];       /* memory of the library's struct srcu_inner */
 };
 
 void rtrcu_srcu_define(struct srcu_struct *domain, const char *name);
@@ -117,11 +117,11 @@ static inline struct rtrcu_srcu_stripe *rtrcu_srcu_own_stripe(const struct srcu_
     return (struct rtrcu_srcu_stripe *)(stripes & ~last) + (rtrcu_cpu_hint() & stripes & last);
 }
 
-/* Count a section as begun, and as ended. */
+/* Count a section as begun; rtrcu_srcu_leave() counts it as ended. */
 static inline __attribute__((always_inline)) int rtrcu_srcu_enter(struct srcu_struct *domain)
 {
     uint32_t current = rtrcu_load_relaxed(&domain->current);
-    /* [O32] The other half is sums_are_equal(). */
+    /* [O32] Reader's half; the other half is sums_are_equal(). */
     uint64_t before = rtrcu_fetch_add(&rtrcu_srcu_own_stripe(domain)->locks[current & 1], 1);
     if (__builtin_expect((before & RTRCU_SRCU_SAMPLE) == RTRCU_SRCU_SAMPLE, 0))
         rtrcu_srcu_sample(domain);

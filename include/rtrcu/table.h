@@ -31,7 +31,7 @@ struct rtrcu_hash_node {
  * @room table */
 struct rtrcu_hash_line {
     uint64_t head;                                   /* atomic: a one-byte tag for each slot, and RTRCU_HASH_MOVED */
-    struct rtrcu_hash_node *slots[RTRCU_HASH_SLOTS]; /* atomic: the entries; NULL = free */
+    struct rtrcu_hash_node *slots[RTRCU_HASH_SLOTS]; /* atomic: the entries; NULL = the slot is free */
     uintptr_t link;                                  /* atomic: leads to the rest of the bucket */
 };
 
@@ -46,7 +46,7 @@ struct rtrcu_hash_generation {
 
 /* The part of a table that look-ups read.  @room table */
 struct rtrcu_hash {
-    struct rtrcu_hash_generation *current; /* atomic: written by the resizer */
+    struct rtrcu_hash_generation *current; /* atomic: the newest complete generation; written by the resizer */
 };
 
 /* Value: settings of a new table; zeroed = all defaults. */
@@ -145,7 +145,7 @@ rtrcu_hash_lookup(const struct rtrcu_hash *table, uint64_t hash, rtrcu_hash_matc
     uint64_t head, mixed = rtrcu_hash_mix(hash);
     const struct rtrcu_hash_line *line = rtrcu_hash_bucket(table, mixed, &head);
 
-    for (;;) { /* ends with the bucket, which updates lengthen only at its front */
+    for (;;) { /* bounded by the bucket's length, since updates lengthen a chain only at its front */
         struct rtrcu_hash_node *node = rtrcu_hash_in_line(line, head, mixed, match, key);
         if (node)
             return node;

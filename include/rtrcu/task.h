@@ -27,17 +27,17 @@ struct rtrcu_link {
 /* The library's data of one task, in memory that exists as long as the task.  Only the library accesses the fields. */
 struct rcu_task {
     struct rtrcu_link link;       /* link in a thread's or a leaf's list.  @room parked */
-    struct reader_record *record; /* atomic: owner of its list, if a thread's.  @room parked, section, reader */
-    struct reader_leaf *leaf;     /* atomic: owner of its list, if a leaf's.  @room parked, section, reader */
+    struct reader_record *record; /* atomic: while on a thread's list: that thread.  @room parked, section, reader */
+    struct reader_leaf *leaf;     /* atomic: while on a leaf's list: that leaf.  @room parked, section, reader */
     int64_t position;             /* atomic for others: order within the leaf's list.  @room parked */
     const char *name;             /* the task's name, printed in reports, or NULL.  @room api, section, watch */
     /* The task that was mounted before this one and is of the same kind: both have a listed section, or neither has.
      * @room section, reader */
     struct rcu_task *below;
-    uint32_t where;   /* atomic: on no list, a thread's, or a leaf's.  @room parked, section, api */
+    uint32_t where;   /* atomic: enum parked_where: the list that has the task.  @room parked, section, api */
     uint32_t nesting; /* own nesting: number of sections that the task held when it was last parked.  @room section */
     uint32_t base;    /* nesting of the thread when the task was mounted.  @room section */
-    uint32_t mounted; /* atomic: number of the thread on which it is mounted, 0 = none.  @room section, parked */
+    uint32_t mounted; /* atomic: id of the thread on which the task is mounted, 0 = none.  @room section, parked */
     uint32_t outer_base; /* if mounted without a section: base of @below when this task was mounted.  @room section */
 };
 

@@ -36,7 +36,7 @@ static inline int rcu_read_ongoing(void)
 #undef rcu_set_pointer
 #undef rcu_cmpxchg_pointer
 
-/* rcu_assign_pointer() with the pointer's address. */
+/* Like rcu_assign_pointer(), but @p is the address of the pointer. */
 #define rcu_set_pointer(p, v) rcu_assign_pointer(*(p), v)
 /* Publish @v if @p's pointer is @old; returns the previous pointer, which is @old on success.  A full fence. */
 #define rcu_cmpxchg_pointer(p, old, v)                                                                                 \

@@ -38,14 +38,14 @@ struct domain_hooks {
 struct domain {
     uint32_t initialized;
     int32_t message_error;      /* not 0: there is no message_key, and refusals are printed on standard error alone */
-    unsigned int message_key;   /* key of each thread's last refusal */
+    unsigned int message_key;   /* thread-specific key: the text of the thread's last refusal */
     void (*exit_handler)(void); /* atomic: called for threads that exit inside a section, or NULL */
     struct complaint refused;   /* refused configurations */
     struct complaint unserved_polls; /* polls of a grace period that no thread of the library advances */
     uint32_t unblocked;              /* atomic: 1: a caller that backpressure=block could not hold up was reported */
-    int32_t fence_error;             /* error of membarrier when fences were last chosen, 0 = none, or not called */
+    int32_t fence_error; /* error of the last registration for membarrier; 0: it succeeded, or was not tried */
     struct config config;
-    struct lock config_lock; /* held by the thread that changes the configuration */
+    struct lock config_lock; /* held by a thread that changes the configuration */
     struct reader_registry registry;
     struct gp gp;
     struct callback cb;
@@ -88,7 +88,7 @@ extern const struct inspect_table api_drive_table;
 
 /* Set the result of rtrcu_config_error() for this thread: @why, NULL = no error. */
 void api_message_keep(const struct config_message *why);
-/* Unregister the calling thread; @exiting: it exits. */
+/* Unregister the calling thread.  @exiting: the thread is about to exit. */
 void api_leave(bool exiting);
 
 /* The public function in progress, and its call site, from which a debugger finds the line. */

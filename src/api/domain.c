@@ -25,7 +25,7 @@ __asm__(".pushsection .note.rtrcu.inspect, \"a\", %note\n"
 void api_leave(bool exiting)
 {
     struct reader_record *record = reader_self();
-    callback_rt_awake(&rtrcu_domain.cb, false); /* the thread's rcu_rt_awake() state ends with it */
+    callback_rt_awake(&rtrcu_domain.cb, false); /* ends the state that the thread set by rcu_rt_awake() */
     if (record)
         serve_ready_close(record);
     turn_perform(&rtrcu_domain.drive.turn, section_leave(&rtrcu_domain.gp, exiting));

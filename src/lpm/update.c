@@ -15,7 +15,7 @@ enum lpm_operation {
     LPM_REMOVE,
 };
 
-/* One update.  @room lpm */
+/* State of one update.  @room lpm */
 struct lpm_update {
     struct lpm *lpm;
     enum lpm_operation operation;
@@ -69,7 +69,7 @@ static unsigned int byte_at(const struct lpm_update *update, unsigned int level)
  * @slot. */
 static uintptr_t front_value(const struct lpm *lpm, uint32_t slot, unsigned int *length)
 {
-    for (*length = RTRCU_LPM_FRONT_BITS;; --*length) { /* ends at length 0 */
+    for (*length = RTRCU_LPM_FRONT_BITS;; --*length) { /* bounded: the length falls to 0 */
         uintptr_t value = rtrcu_load_relaxed(&lpm->values[lpm_code(slot, RTRCU_LPM_FRONT_BITS, *length)]);
         if (value || *length == 0)
             return value;

@@ -7,11 +7,11 @@
 
 #include "lpm/lpm.h"
 
-/* One call of a walk.  @room lpm */
+/* State of one call of rtrcu_lpm_walk().  @room lpm */
 struct lpm_walk {
     const struct lpm *lpm;
     struct rtrcu_lpm_cursor *cursor;
-    unsigned int steps; /* steps that are left */
+    unsigned int steps; /* number of steps that are left */
     rtrcu_lpm_visit_t function;
     void *argument;
     uint8_t key[RTRCU_LPM_BITS_MAX / 8]; /* address of the current place; 0 after its bits */

@@ -81,7 +81,7 @@ int plat_cpus_parse(const char *text, struct plat_cpus *cpus)
 {
     struct plat_cpus set = {{0}};
 
-    for (;;) { /* ends with the text */
+    for (;;) { /* bounded by the length of the text */
         uint32_t first, last;
         if (!parse_range(&text, &first, &last))
             return -EINVAL;

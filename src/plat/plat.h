@@ -97,11 +97,11 @@ void plat_clock_sleep(int64_t ns);
 int plat_cpu_current(void);
 /* Address at which the kernel keeps the calling thread's CPU number up to date, or NULL.  Other threads may read it. */
 const uint32_t *plat_cpu_address(void);
-int plat_cpu_bind(int cpu); /* binds the calling thread */
+int plat_cpu_bind(int cpu); /* binds the calling thread to @cpu */
 /* Number of CPUs that this machine can have; at most PLAT_CPU_MAX. */
 int plat_cpus_configured(void);
 
-/* A set of CPUs, in the kernel's layout. */
+/* A set of CPUs: a bit mask in the kernel's layout. */
 struct plat_cpus {
     uint64_t bits[PLAT_CPU_MAX / 64];
 };
@@ -207,7 +207,7 @@ struct plat_tid plat_thread_id(void); /* from the kernel; from the C library if 
 struct plat_tid plat_main_thread(void);
 bool plat_thread_is_main(void);
 void plat_thread_name(struct plat_tid thread, char *name, size_t size);
-/* The name of the calling thread.  Async-signal-safe. */
+/* Store the name of the calling thread in @name.  Async-signal-safe. */
 #define PLAT_THREAD_NAME 16
 void plat_own_name(char name[PLAT_THREAD_NAME]);
 /* The number of threads left in a process whose main thread has exited.  -1: it has not exited, or the kernel does not

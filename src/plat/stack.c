@@ -16,7 +16,7 @@
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
-/* The two words at a frame pointer. */
+/* The two words at a frame pointer: the caller's frame pointer, and the return address. */
 struct frame {
     const struct frame *caller;
     uintptr_t returns_to;

@@ -125,7 +125,8 @@ int srcu_domain_destroy(struct srcu *all, struct srcu_struct *domain)
     int error = unlist(all, domain);
     if (error == -EINVAL)
         complain(&all->misuse,
-                 "rtrcu: cleanup_srcu_struct(): the domain at %p is not initialised, or has been destroyed",
+                 "rtrcu: cleanup_srcu_struct(): the domain at %p is not initialised, or has been destroyed;"
+                 " call it once for each init_srcu_struct()",
                  (void *)domain);
     if (error == -EBUSY)
         complain(&all->misuse,

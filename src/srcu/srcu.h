@@ -49,7 +49,7 @@ struct srcu_inner {
     uint64_t wanted;         /* atomic: the latest cookie that was requested */
     int64_t began_ns;        /* atomic for others: when the gp began, 0 = none; written under the lock */
     int64_t report_ns;       /* atomic: age of the gp at which the next report is due */
-    struct tally callers;    /* callers that wait for a gp */
+    struct tally callers;    /* number of callers that wait for a gp */
     uint64_t fences;         /* atomic for others: full fences between sums; written under the lock */
     int64_t inbox_ns;        /* atomic: when the inbox ceased to be empty; a hint */
     int64_t waiting_ns;      /* atomic for others: as inbox_ns, for the waiting segment, 0 = empty; under the lock */
@@ -75,7 +75,7 @@ struct srcu_slot {
 
 /* An open section of code built with RTRCU_DEBUG. */
 struct srcu_note {
-    struct srcu_struct *domain; /* atomic: NULL = free */
+    struct srcu_struct *domain; /* atomic: the section's domain; NULL = the note is unused */
     int32_t index;              /* atomic */
     uint32_t thread;            /* atomic: id of the thread that must end the section, 0 = any */
     uintptr_t place;            /* atomic: address at which the section began */
@@ -135,7 +135,7 @@ static inline const struct srcu_inner *srcu_inner_const(const struct srcu_struct
 {
     return (const struct srcu_inner *)srcu_aligned(domain->inner);
 }
-/* The stripe in the domain itself. */
+/* The first stripe, which is in the domain's own memory. */
 static inline struct rtrcu_srcu_stripe *srcu_first(const struct srcu_struct *domain)
 {
     return (struct rtrcu_srcu_stripe *)srcu_aligned(domain->first);
@@ -232,10 +232,10 @@ bool srcu_collect(struct srcu_struct *domain);
  * has not finished its link. */
 bool srcu_run(struct srcu *all, struct srcu_struct *domain);
 
-/* The callback of srcu_barrier(), on its caller's stack. */
+/* A callback that srcu_barrier() queues and waits for; it is on the caller's stack. */
 struct srcu_marker {
     struct rcu_head head;
-    uint32_t is_done; /* atomic: written by the runner, last of all */
+    uint32_t is_done; /* atomic: stored by the runner as its last access to the marker */
 };
 void srcu_marker_queue(struct srcu_struct *domain, struct srcu_marker *marker);
 static inline bool srcu_marker_is_done(const struct srcu_marker *marker)

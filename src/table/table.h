@@ -150,7 +150,7 @@ struct rtrcu_hash_node *table_next(struct table_place *place);
 
 /* Value: a search for an entry in a bucket, for an update, and its result. */
 struct table_search {
-    struct rtrcu_hash_node *node; /* a node that is found */
+    struct rtrcu_hash_node *node; /* input: the node to find, or to insert */
     uint64_t mixed;               /* the mixed hash to search for */
     rtrcu_hash_match_t match;     /* a node with that hash is found if this accepts it; NULL: only @node is found */
     const void *key;

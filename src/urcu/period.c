@@ -5,11 +5,11 @@
  */
 #include "urcu/urcu.h"
 
-/* Polls per clock reading while spinning. */
+/* Number of polls of the readers between two readings of the clock, while spinning. */
 #define POLLS_A_CLOCK 8
 /* Longest pause of a thread that sleeps until readers wake it; its pauses grow up to this. */
 #define LONGEST_SLEEP_NS 100000000
-/* First and last pause where readers never wake a waiter. */
+/* Shortest and longest pause of a waiter where readers never wake it. */
 #define FIRST_NAP_NS 50000
 #define LONGEST_NAP_NS 10000000
 #define WAKE_ME UINT32_MAX

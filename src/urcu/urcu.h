@@ -45,7 +45,7 @@ struct urcu_kind {
 extern const struct urcu_kind urcu_kinds[RTRCU_ADOPT_FLAVOURS];
 
 struct adopt_record {
-    struct rtrcu_adopted_reader *reader; /* atomic: NULL = unused */
+    struct rtrcu_adopted_reader *reader; /* atomic: the thread's block; NULL = no reader */
     uint32_t used;                       /* atomic: claimed */
     uint32_t thread_id;                  /* atomic */
     uint64_t seen;
@@ -72,13 +72,15 @@ struct urcu_deferred {
 
 /* A thread's ring of deferred functions.  Never freed. */
 struct adopt_ring {
-    struct adopt_ring *next;                                   /* constant once listed */
-    uint32_t used;                                             /* atomic: 1 = a thread owns the ring */
-    uint64_t pushed __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: written by its owner */
-    uint64_t taken __attribute__((aligned(BASE_CACHE_LINE)));  /* atomic: written by the drainer */
-    uint64_t noted;                                            /* written by the drainer, which runs functions with
+    struct adopt_ring *next; /* constant once listed */
+    uint32_t used;           /* atomic: 1 = a thread owns the ring */
+    uint64_t pushed
+        __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: number of functions pushed; written by the owner */
+    uint64_t taken
+        __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: number of functions taken; written by the drainer */
+    uint64_t noted;                                /* written by the drainer, which runs functions with
                                                                   lower numbers */
-    struct urcu_deferred entry[URCU_RING];                     /* functions number @taken to @pushed - 1 */
+    struct urcu_deferred entry[URCU_RING];         /* functions number @taken to @pushed - 1 */
 };
 
 enum urcu_sleep { URCU_AWAKE, URCU_PACING, URCU_ASLEEP };
@@ -90,12 +92,12 @@ struct adopt_server {
     struct rtrcu_adopted *adopted;
     uint32_t sleeping __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: enum urcu_sleep; written by its thread */
     uint32_t event;                                              /* atomic: futex: counts wake-ups */
-    uint32_t urgent;                                             /* atomic: the next grace period begins immediately */
-    uint32_t serving;                                            /* atomic: inside a callback */
-    uint32_t stop;                                               /* atomic */
+    uint32_t urgent;    /* atomic: not 0: its next grace period begins without a pause */
+    uint32_t serving;   /* atomic: not 0: its thread is inside a batch */
+    uint32_t stop;      /* atomic */
     uint32_t ended;     /* atomic: futex: its thread no longer accesses this struct */
     uint32_t state;     /* atomic: enum work_state */
-    uint32_t real_time; /* callers never wake it */
+    uint32_t real_time; /* not 0: callers never wake its thread, which polls */
     int32_t cpu;        /* -1: any */
     bool joined_by_program;
     bool lifted;         /* accessed only by its thread: the thread's priority is raised */
@@ -132,7 +134,7 @@ struct rtrcu_adopted {
     int64_t longest_ns;              /* atomic; written under the gp lock */
     struct complaint waits_inside;   /* reports of synchronize_rcu() and rcu_barrier() inside a section */
     struct complaint unserved_polls; /* reports of polled cookies for which no thread can be created */
-    struct tally barriers;           /* calls of rcu_barrier() in progress */
+    struct tally barriers;           /* number of rcu_barrier() calls in progress */
     uint64_t threads_refused;        /* atomic */
     /* Readers. */
     struct lock words_lock;
@@ -150,8 +152,8 @@ struct rtrcu_adopted {
     struct adopt_server *of_cpu[PLAT_CPU_MAX]; /* atomic */
     struct adopt_ring *rings;                  /* atomic: the rings of deferred functions of all threads */
     uint32_t drainer;                          /* atomic: futex: id of the thread that drains rings, 0 = none */
-    uint32_t defers;                           /* atomic: the default server has rings to drain */
-    struct tally drain_waiters;                /* threads that wait for the drainer */
+    uint32_t defers;                           /* atomic: not 0: the default server has rings to drain */
+    struct tally drain_waiters;                /* number of threads that wait for the drainer */
     struct adopt_ring *draining,
         *drains_to;             /* accessed only by the drainer: the ring being drained, and the ring before which the
                                                   drainer stops */
@@ -325,7 +327,7 @@ static inline bool urcu_defer_waits(const struct rtrcu_adopted *adopted)
 {
     return rtrcu_load_acquire(&adopted->defers) && !rtrcu_load_acquire(&adopted->drainer);
 }
-/* Become the drainer.  False: *@drainer is the drainer. */
+/* Become the drainer.  False: another thread is the drainer, and *@drainer is its id. */
 bool urcu_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer);
 /* Cease to be the drainer.  Called by the drainer, like all functions below.  True: notify the default server that it
  * has rings to drain. */
@@ -353,7 +355,7 @@ void urcu_defer_barrier_own(struct rtrcu_adopted *adopted);
 
 /* ---- fork: fork.c ---- */
 
-/* Called by the program around a fork. */
+/* The program calls these functions around a fork. */
 void urcu_fork_begins(struct rtrcu_adopted *adopted);
 void urcu_fork_ends(struct rtrcu_adopted *adopted, bool child);
 void urcu_hooks(struct rtrcu_adopted *adopted, struct rtrcu_fork_hooks *hooks, bool add);

@@ -36,7 +36,7 @@ struct rtrcu_adopted_reader {
     uint64_t unused_last[11];
 } __attribute__((aligned(64)));
 
-struct adopt_ring; /* a thread's deferred functions */
+struct adopt_ring; /* ring buffer of a thread's deferred functions */
 
 /* Description of a flavour, passed once by its library.  @room urcu, api */
 struct rtrcu_adopt_flavour {
@@ -52,7 +52,7 @@ struct rtrcu_adopt_flavour {
 };
 
 struct rtrcu_adopted; /* a flavour's domain */
-struct adopt_server;  /* struct call_rcu_data in programs */
+struct adopt_server;  /* programs know it as struct call_rcu_data */
 
 /* The domain of @flavour's kind, created at the first call.  Ends the process if there is no memory for it. */
 struct rtrcu_adopted *rtrcu_adopt(const struct rtrcu_adopt_flavour *flavour);

@@ -23,7 +23,7 @@
 
 struct urcu_gp {
     unsigned long ctr; /* atomic */
-    int32_t futex;     /* atomic: -1: a thread sleeps until readers leave */
+    int32_t futex;     /* atomic: -1 while a thread sleeps until readers leave */
 } __attribute__((aligned(128)));
 
 /* A thread's block in memb and mb. */
