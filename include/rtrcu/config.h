@@ -97,8 +97,9 @@ struct rtrcu_config {
     int32_t gp_rtprio;  /* SCHED_FIFO priority of the driver, 0 = SCHED_OTHER, or RTRCU_RTPRIO_AUTO */
     int32_t rt_share;   /* CPU time, in percent, that the driver and each krcud/N may use at the priorities
                            gp_rtprio and krcud_rtprio */
-    /* Backlog of the whole process above which backpressure acts on each thread whose backlog is at its share: this
-     * number divided by the threads that have a backlog.  0 = the larger of 1,000,000 and 16 times qmax. */
+    /* While the backlog of the whole process is above this number, backpressure acts on each thread whose backlog is at
+     * its share.  The share is this number divided by the threads that have a backlog.  0 = the larger of 1,000,000 and
+     * 16 times qmax. */
     int64_t qmax_process;
 };
 

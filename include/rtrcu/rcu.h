@@ -233,8 +233,8 @@ static inline unsigned long start_poll_synchronize_rcu(void)
 {
     return rtrcu_start_poll();
 }
-/* Has the gp of @cookie ended?  Lock-free while there is a driver; otherwise it may create one, or if the kernel
- * refuses that, take a step of the gp itself; never waits.  True orders like the return of synchronize_rcu(). */
+/* Has the gp of @cookie ended?  Never waits.  Lock-free while the driver exists; otherwise the call may create it, or
+ * take a step of the gp itself if the kernel refuses the thread.  True orders like the return of synchronize_rcu(). */
 static inline bool poll_state_synchronize_rcu(unsigned long cookie)
 {
     return rtrcu_poll_state(cookie);

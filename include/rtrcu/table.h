@@ -243,8 +243,8 @@ int rtrcu_hash_remove(struct rtrcu_hash *table, struct rtrcu_hash_node *node);
  * Blocks:   never.
  * Ordering: that of a look-up.
  * Returns:  true: entries may be left.  In calls up to the first false, entries present throughout are visited exactly
- *           once, even if the table is resized meanwhile; entries inserted or removed meanwhile at most once each time
- *           that they are inserted.
+ *           once, even if the table is resized meanwhile.  Entries inserted or removed meanwhile are visited at most
+ *           once for each time that they are inserted.
  */
 bool rtrcu_hash_walk(struct rtrcu_hash *table, uint64_t *cursor, unsigned int buckets, rtrcu_hash_visit_t function,
                      void *argument);

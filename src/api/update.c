@@ -124,8 +124,8 @@ static void step_polled(enum gp_kind kind)
                  lock_thread_number());
 }
 
-/* Has the grace period of @cookie passed?  If not, and if the driver or the worker was refused when the grace period
- * was requested, try to create it again, and take a step here if that is refused too. */
+/* Has the grace period of @cookie passed?  If not, and the kernel refused the thread that should advance it, try again
+ * to create that thread.  If the thread is refused again, take a step here. */
 static bool poll_state(enum gp_kind kind, uint64_t cookie)
 {
     struct domain_drive *drive = &rtrcu_domain.drive;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A rate limit for messages about misuse that a program may repeat for ever.
  *
- * The first 8 messages of a kind are printed, then the 16th, the 32nd and so on, each of these with its number: a log
- * has few lines, and shows how often the misuse occurred.  Each message contains the name of the thread that caused it;
- * the first message of a kind is followed by that thread's stack.
+ * The first 8 messages of a kind are printed, then the 16th, the 32nd and so on.  The later ones contain their number,
+ * so a log has few lines, and shows how often the misuse occurred.  Each message contains the name of the thread that
+ * caused it; the first message of a kind is followed by that thread's stack.
  */
 #ifndef RTRCU_BASE_COMPLAINT_H
 #define RTRCU_BASE_COMPLAINT_H

@@ -28,8 +28,8 @@ enum lock_rank {
     LOCK_RANK_BARRIER,
     /* api: one change of the configuration at a time.  Held by the changing thread until the change is in force. */
     LOCK_RANK_CONFIG,
-    /* gp: one grace period of a kind.  Held for one step by a thread that waits for it, including a heavy fence and a
-     * moment of spinning; ordinary threads only try to take it, real-time threads wait for it. */
+    /* gp: one grace period of a kind.  Held for one step, including a heavy fence and a moment of spinning, by a thread
+     * that waits for the grace period.  Ordinary threads only try to take the lock; real-time threads wait for it. */
     LOCK_RANK_GP,
     /* callback: the consumer side of a leaf's queues.  Held briefly by the driver and by invokers; across a fork. */
     LOCK_RANK_QUEUES,

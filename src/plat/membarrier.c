@@ -77,7 +77,7 @@ static int affinity_of_process(cpu_set_t *all)
 }
 
 /* Move the calling thread to each CPU of @wanted.  Once it runs on a CPU, the thread that ran there was switched out,
- * which is a full fence of that thread; a thread that migrated between two visits was switched out too. */
+ * which is a full fence of that thread.  A thread that migrated between two visits was switched out too. */
 static int visit_each(const cpu_set_t *wanted, uint32_t *next)
 {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {

@@ -38,8 +38,8 @@ static bool any_stripe_held(const struct table *table)
     return false;
 }
 
-/* Marks tables of which a thread of the parent holds a stripe as torn: the resizer, which is created again when a table
- * first needs it, would wait for that stripe for ever. */
+/* Marks as torn each table with a stripe that a thread of the parent held: the child's resizer would wait for that
+ * stripe for ever. */
 static void on_fork_child(void)
 {
     lock_reset(&rtrcu_resizer.lock);

@@ -36,8 +36,9 @@
 /* Maximum number of bytes that one step touches, and that one step unmaps. */
 #define TABLE_STEP_TOUCH ((uint64_t)256 * 1024)
 #define TABLE_STEP_UNMAP ((uint64_t)2 * 1024 * 1024)
-/* Intervals: between two counts of a table's entries, for each of its stripes, since a small table may become many
- * times too full within a millisecond; between attempts after a lack of memory; between polls for a gp. */
+/* Intervals in nanoseconds: TABLE_COUNT_NS times the number of stripes between two counts of a table's entries, so that
+ * a small table is counted often; TABLE_RETRY_NS between attempts after a lack of memory; TABLE_POLL_NS between polls
+ * for a gp. */
 #define TABLE_COUNT_NS 1000
 #define TABLE_RETRY_NS 50000000
 #define TABLE_POLL_NS 1000000
@@ -50,8 +51,8 @@ static inline int64_t table_bound(uint64_t buckets)
 
 struct table;
 
-/* Values of table.asked: a deadline thread has requested a count, which the resizer finds when it polls; or a count is
- * requested and the resizer was woken, or knows when the count is due. */
+/* Values of table.asked.  TABLE_ASKED: a deadline thread has requested a count, which the resizer finds when it polls.
+ * TABLE_ASKED_AND_WOKEN: a count is requested, and the resizer was woken or knows when the count is due. */
 #define TABLE_ASKED 1
 #define TABLE_ASKED_AND_WOKEN 2
 

@@ -99,8 +99,8 @@ static uint32_t urcu_scan(struct rtrcu_adopted *adopted)
 }
 
 /* [O17] Stepping half; urcu_passed() compares a reader's word with the word that the scan saw.  The step follows the
- * scan.  If the step came first, the scan could see a section that began after the fence, with the new generation; the
- * grace period would wait for that section, and for later sections with the same generation. */
+ * scan.  If the step were first, the scan could see a section that began after the fence and has the new generation.
+ * The grace period would wait for that section, and for later sections with the same generation. */
 static void urcu_step(struct rtrcu_adopted *adopted)
 {
     uint64_t *generation = adopted->flavour.generation;

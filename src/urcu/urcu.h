@@ -72,15 +72,13 @@ struct urcu_deferred {
 
 /* A thread's ring of deferred functions.  Never freed. */
 struct adopt_ring {
-    struct adopt_ring *next; /* constant once listed */
-    uint32_t used;           /* atomic: 1 = a thread owns the ring */
-    uint64_t pushed
-        __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: number of functions pushed; written by the owner */
-    uint64_t taken
-        __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: number of functions taken; written by the drainer */
-    uint64_t noted;                                /* written by the drainer, which runs functions with
+    struct adopt_ring *next;                                   /* constant once listed */
+    uint32_t used;                                             /* atomic: 1 = a thread owns the ring */
+    uint64_t pushed __attribute__((aligned(BASE_CACHE_LINE))); /* atomic: number pushed; written by its owner */
+    uint64_t taken __attribute__((aligned(BASE_CACHE_LINE)));  /* atomic: number taken; written by the drainer */
+    uint64_t noted;                                            /* written by the drainer, which runs functions with
                                                                   lower numbers */
-    struct urcu_deferred entry[URCU_RING];         /* functions number @taken to @pushed - 1 */
+    struct urcu_deferred entry[URCU_RING];                     /* functions number @taken to @pushed - 1 */
 };
 
 enum urcu_sleep { URCU_AWAKE, URCU_PACING, URCU_ASLEEP };

@@ -116,8 +116,8 @@ static inline uintptr_t rtrcu_self_offset(void)
     return offset;
 }
 
-/* Add one to the word; true if the slow path is needed: the sign is clear, or was set by an overflow, as in a handler
- * that runs between an unlock without a lock (0x7fffffff) and its repair. */
+/* Add one to the word.  True: the slow path is needed, since the sign is clear or an overflow set it.  An overflow
+ * occurs in a handler that runs between an unlock without a lock (0x7fffffff) and its repair. */
 static inline bool rtrcu_word_enter(void)
 {
     bool slow;
