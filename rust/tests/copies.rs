@@ -32,7 +32,7 @@ fn main() {
         // private copies.
         let library = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOW) };
         assert!(!library.is_null(), "the C library can be loaded");
-        // SAFETY: outside of that library's sections.
+        // SAFETY: this thread is outside sections of that library.
         unsafe { symbol(library, "rtrcu_synchronize")() }
         // SAFETY: as above.
         unsafe { symbol(library, "rtrcu_barrier")() }

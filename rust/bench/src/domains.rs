@@ -27,7 +27,7 @@ pub fn works() -> Vec<Work> {
     ]
 }
 
-/// A read of each library, which any thread may do.
+/// A function that creates a value of one library, and returns a closure that reads the value on any thread.
 type Read = fn() -> Box<dyn Fn() + Sync>;
 
 const READS: [(&str, Read); 5] = [
@@ -165,7 +165,8 @@ fn updater_of_crossbeam() -> Updater {
     }
 }
 
-/// seize has no call that waits until every value has been dropped: up to a batch of values is left at the end.
+/// seize has no call that waits until every value has been dropped: up to a batch of values may not have been dropped
+/// at the end.
 fn updater_of_seize() -> Updater {
     let collector = leaked(seize::Collector::new());
     let dropped = drops();

@@ -251,12 +251,12 @@ fn update_sides() -> Vec<Side> {
     ]
 }
 
-/// The work: replace a boxed value, and wait until every old one has been dropped.
+/// The work: replace a boxed value, and wait until every replaced value has been dropped.
 fn updates() -> Work {
     Work { name: "replace a value, through its drop", times: 5_000, sides: update_sides() }
 }
 
-/// The same work while another thread reads through the same library without pause.
+/// The work of `updates()`, while another thread reads through the same library without pause.
 fn updates_with_a_reader() -> Work {
     let [rtrcu, crossbeam] = update_sides().into_iter().take(2).collect::<Vec<_>>().try_into().ok().expect("two");
     let (mut rtrcu, mut crossbeam): (Side, Side) = (rtrcu, crossbeam);
@@ -299,7 +299,7 @@ fn beside(read: impl Fn() + Sync, work: impl FnOnce()) {
     });
 }
 
-/// The work: a section of async code that is pending once, beside the guard of a lock that may be held across `.await`.
+/// The work: a read in async code that is pending once, in an rtrcu section and by means of other crates.
 fn async_sections() -> Work {
     use std::future::{Future, poll_fn};
     use std::pin::pin;

@@ -42,7 +42,7 @@ static void drop_counted(struct rcu_head *head)
     free(counted);
 }
 
-/* Replace a value from malloc(), and wait until every old one has been freed. */
+/* Replace a value from malloc() @count times, and wait until every replaced value has been freed. */
 void bench_c_updates(uint64_t count, uint64_t *drops)
 {
     static struct counted *cell;

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let done = AtomicBool::new(false);
 
     std::thread::scope(|scope| {
-        // An ordinary thread, which changes settings as a user would; the library drops its old values.
+        // An ordinary thread, which changes `gains` as a user would; the library drops the old values.
         scope.spawn(|| {
             let mut number = 0;
             while !done.load(Ordering::Relaxed) {
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             rtrcu::barrier();
         });
 
-        let mut turn = Turn::register().expect("room for one more thread");
+        let mut turn = Turn::register().expect("the thread can be registered");
         let (mut dropped, mut latest) = (0, Duration::ZERO);
         let mut next = Instant::now() + PERIOD;
         for _ in 0..500 {
@@ -40,13 +40,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             samples.iter_mut().for_each(|sample| *sample = *sample * 0.5 + gain);
             delay_line.replace(samples); // no system call, no wake-up
 
-            dropped += turn.until(next); // a drop begins only if it would end in time
+            dropped += turn.until(next); // a drop begins only if it is expected to end before `next`
             latest = latest.max(Instant::now().saturating_duration_since(next));
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
             next += PERIOD;
         }
         done.store(true, Ordering::Relaxed);
-        println!("500 periods, {dropped} values dropped in them; the latest end of a turn was {latest:?} late");
+        println!(
+            "500 periods, in which turns dropped {dropped} values; the latest turn ended {latest:?} after its deadline"
+        );
     });
     Ok(())
 }

@@ -35,7 +35,7 @@ impl Drop for Table {
 
 type Routes = Arc<Rcu<Table>>;
 
-/// The port of a name in the table of a generation; "delta" has none.
+/// The port of a name in the table of the given generation; 0 for "delta", which has no port.
 fn port(name: &str, generation: u64) -> u64 {
     match NAMES[..3].iter().zip(0..).find(|(known, _)| **known == name) {
         Some((_, n)) => 8000 + n + 3 * (generation % 1000),
@@ -48,7 +48,7 @@ fn table(generation: u64) -> Table {
     Table { generation, ports, dropped: AtomicBool::new(false) }
 }
 
-/// One line in, one line out: the name's port, and the generation of the table that has it.
+/// Serves one connection: answers each line, which is a name, by the name's port and the generation of the table used.
 async fn serve(stream: TcpStream, routes: Routes) -> std::io::Result<()> {
     let (input, mut output) = stream.into_split();
     let mut lines = BufReader::new(input).lines();
@@ -67,7 +67,7 @@ async fn serve(stream: TcpStream, routes: Routes) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Sends requests and checks that both numbers of each answer are of the same table.
+/// Sends requests, and checks that both numbers of each answer are from the same table.
 async fn ask(address: std::net::SocketAddr) -> std::io::Result<()> {
     let mut stream = BufReader::new(TcpStream::connect(address).await?);
     for name in NAMES.iter().cycle().take(REQUESTS) {

@@ -35,7 +35,7 @@ fn counters_by_name() {
     }
     let guard = read();
     if let Some(entry) = table.load(&guard).get("eth1") {
-        entry.replace("up".into()); // the table is unchanged
+        entry.replace("up".into()); // replaces the entry's value; the table is unchanged
     }
     let table = table.load(&guard);
     println!("eth0 is {}, eth1 is {}", table["eth0"].load(&guard), table["eth1"].load(&guard));

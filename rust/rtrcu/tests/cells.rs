@@ -13,7 +13,7 @@ use rtrcu::{Cookie, Rcu, RcuOption, barrier, defer, read, synchronize};
 use support::{Probe, Random, counter};
 
 #[test]
-fn a_replaced_value_lives_as_long_as_its_readers() {
+fn a_replaced_value_is_not_dropped_before_its_readers_end() {
     let dropped = counter();
     let cell = Rcu::new(Probe::new(1, &dropped));
     let guard = read();
@@ -37,7 +37,7 @@ fn a_replaced_value_lives_as_long_as_its_readers() {
 }
 
 #[test]
-fn random_readers_see_no_dropped_value_beside_writers() {
+fn readers_see_no_dropped_value_while_writers_replace_values() {
     const WRITERS: usize = 2;
     let rounds = if cfg!(miri) { 20 } else { 20_000 };
     let mut random = Random::new();
@@ -113,7 +113,7 @@ fn compare_exchange_fails_for_a_replaced_value() {
 }
 
 #[test]
-fn compare_exchange_of_an_option_compares_value_and_none() {
+fn compare_exchange_of_an_option_fails_unless_value_or_none_is_current() {
     let dropped = counter();
     let cell = RcuOption::empty();
     let guard = read();
@@ -135,7 +135,7 @@ fn compare_exchange_of_an_option_compares_value_and_none() {
 }
 
 #[test]
-fn an_update_that_declines_changes_nothing() {
+fn try_update_changes_nothing_if_its_function_returns_none() {
     let dropped = counter();
     let cell = Rcu::new(Probe::new(1, &dropped));
     let option = RcuOption::from(1);
@@ -163,7 +163,7 @@ fn compare_exchange_distinguishes_zero_sized_values() {
     assert_eq!(cell.compare_exchange(cell.load(&guard), (), &guard), Ok(()));
 }
 
-/// The outer update would find its value replaced each time; `calls` ends an update that does not panic.
+/// Without the panic, the outer update would find its value replaced at each attempt; `calls` ends such an update.
 #[test]
 fn an_update_inside_an_update_of_the_same_cell_panics() {
     let (cell, other, option) = (Rcu::new(0), Rcu::new(0), RcuOption::new(Some(0)));
@@ -195,7 +195,7 @@ fn an_update_inside_an_update_of_the_same_cell_panics() {
 }
 
 #[test]
-fn updates_of_several_writers_are_not_lost() {
+fn concurrent_updates_of_a_cell_are_not_lost() {
     let rounds = if cfg!(miri) { 10 } else { 2_000 };
     let cell = Rcu::new(0);
     let optional = RcuOption::empty();
@@ -228,7 +228,7 @@ fn values_of_nested_cells_are_dropped_after_one_grace_period() {
     top.store(None);
     let retired = Cookie::start();
     retired.wait();
-    barrier(); // the one callback has returned, and no other was queued
+    barrier(); // waits only for callbacks queued before, not for callbacks that these queue
     assert_eq!(dropped.load(SeqCst), 10);
 }
 
@@ -243,7 +243,7 @@ fn exclusive_access_needs_no_guard() {
 
 /// A cell that is only read does not require `Send` or `'static` of its value.
 #[test]
-fn a_cell_may_hold_borrowed_and_local_values() {
+fn a_cell_that_is_only_read_may_hold_borrowed_or_non_send_values() {
     let text = String::from("borrowed");
     let cell = Rcu::new(text.as_str());
     assert_eq!(*cell.get(), "borrowed");
@@ -252,7 +252,7 @@ fn a_cell_may_hold_borrowed_and_local_values() {
 }
 
 #[test]
-fn waiting_returns_the_retired_value() {
+fn waiting_for_a_retired_value_returns_it_after_its_readers_end() {
     let cell = Rcu::new(String::from("old"));
     let guard = read();
     let mut retired = cell.swap(String::from("new"));
@@ -266,7 +266,7 @@ fn waiting_returns_the_retired_value() {
 }
 
 #[test]
-fn deferred_function_runs_once_and_may_defer() {
+fn a_deferred_function_runs_once_and_may_defer_another() {
     let (tell, told) = std::sync::mpsc::channel();
     let again = tell.clone();
     defer(move || defer(move || again.send(2).unwrap()));
@@ -280,7 +280,7 @@ fn deferred_function_runs_once_and_may_defer() {
 
 // The reference holds a guard: while it lives, a wait for a grace period would wait for itself.
 #[test]
-fn a_reference_from_get_holds_its_section() {
+fn a_reference_from_get_keeps_its_section_open() {
     let cell = Rcu::new(1);
     let seen = cell.get();
     std::panic::catch_unwind(synchronize).expect_err("inside the reference's section");
@@ -290,7 +290,7 @@ fn a_reference_from_get_holds_its_section() {
 }
 
 #[test]
-fn a_call_that_would_wait_for_itself_panics() {
+fn waiting_under_a_guard_or_in_a_deferred_function_panics() {
     let calls: [(&str, fn()); 5] = [
         ("synchronize", synchronize),
         ("synchronize_expedited", rtrcu::synchronize_expedited),
@@ -311,7 +311,7 @@ fn a_call_that_would_wait_for_itself_panics() {
 }
 
 #[test]
-fn guards_end_in_any_order() {
+fn guards_may_be_dropped_in_any_order() {
     fn stays_usable<T: Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>(_: &T) {}
     stays_usable(&read());
     let cell = Rcu::new(5);
@@ -325,7 +325,7 @@ fn guards_end_in_any_order() {
 }
 
 #[test]
-fn a_change_that_panics_changes_nothing() {
+fn an_update_that_panics_leaves_the_cell_unchanged() {
     let cell = Rcu::new(1);
     let panicked = std::panic::catch_unwind(|| cell.update(|_| panic!("on purpose")));
     assert!(panicked.is_err() && !rtrcu::is_reading());
@@ -334,7 +334,7 @@ fn a_change_that_panics_changes_nothing() {
 
 /// The drop of a value may panic, and its panic payload may panic when it is dropped.
 #[test]
-fn drops_that_panic_are_counted() {
+fn a_deferred_drop_that_panics_is_counted() {
     struct Payload;
     impl Drop for Payload {
         fn drop(&mut self) {
@@ -354,18 +354,18 @@ fn drops_that_panic_are_counted() {
     assert!(rtrcu::stats().drops_panicked > before);
 }
 
-/// A deferred drop may run on a thread of the library: a drop there may not register the thread or run other callbacks.
+/// A deferred function may run on a thread of the library, which it must not register.
 #[test]
-fn threads_are_not_registered_in_a_deferred_drop() {
+fn registering_a_thread_in_a_deferred_function_fails() {
     let (tell, told) = std::sync::mpsc::channel();
     defer(move || tell.send((rtrcu::Turn::register().is_err(), rtrcu::Qsbr::register().is_err())).unwrap());
     barrier();
     assert_eq!(told.recv(), Ok((true, true)));
 }
 
-/// A cell may be changed by the drop of its values, and inside its own update.
+/// A drop may change a cell, and the function of an update may replace the value of the same cell.
 #[test]
-fn cells_may_change_inside_drops_and_updates() {
+fn a_cell_may_be_changed_in_a_drop_and_in_its_own_update() {
     struct Chained(u32, std::sync::Arc<Rcu<u32>>);
     impl Drop for Chained {
         fn drop(&mut self) {
@@ -377,7 +377,7 @@ fn cells_may_change_inside_drops_and_updates() {
     let mut inner = true;
     cell.update(|old| {
         if std::mem::take(&mut inner) {
-            cell.replace(Chained(10, sum.clone())); // so the update runs again
+            cell.replace(Chained(10, sum.clone())); // the update then calls its function again
         }
         Chained(old.0 + 100, sum.clone())
     });
@@ -389,7 +389,7 @@ fn cells_may_change_inside_drops_and_updates() {
 /// Each change copies the map: concurrent writers lose no changes of other writers.
 #[cfg(feature = "map")]
 #[test]
-fn updates_of_a_map_by_several_writers_are_not_lost() {
+fn concurrent_updates_of_a_map_are_not_lost() {
     let rounds = if cfg!(miri) { 5 } else { 200 };
     let map = rtrcu::RcuMap::new();
     thread::scope(|scope| {
@@ -409,7 +409,7 @@ fn updates_of_a_map_by_several_writers_are_not_lost() {
     assert_eq!(map.get(&(3, 1), &read()), Some(&1));
 }
 
-/// A change inside a change, here by the clone of a value, would wait for itself.
+/// A change of the map inside a change would wait for itself. Here the clone of a value makes the inner change.
 #[cfg(feature = "map")]
 #[test]
 fn a_change_of_a_map_inside_a_change_of_the_same_map_panics() {
@@ -438,10 +438,10 @@ fn a_change_of_a_map_inside_a_change_of_the_same_map_panics() {
     assert_eq!(map.read().len(), 1);
 }
 
-/// The map is unchanged, and can be changed again.
+/// After the panic the map is unchanged, and can be changed again.
 #[cfg(feature = "map")]
 #[test]
-fn a_change_of_a_map_that_panics_changes_nothing() {
+fn an_update_that_panics_leaves_the_map_unchanged() {
     let map = rtrcu::RcuMap::from(std::collections::HashMap::from([(1, "one")]));
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         map.update(|all| {

@@ -42,7 +42,7 @@ fn domain_guard_protects_after_moving_to_another_thread() {
 }
 
 #[test]
-fn guard_delays_no_other_domain() {
+fn guard_of_a_domain_does_not_delay_other_domains() {
     let (one, other) = (Domain::new(c"one"), Domain::new(c"other"));
     let guard = one.read();
     other.synchronize();
@@ -53,7 +53,7 @@ fn guard_delays_no_other_domain() {
 
 #[test]
 #[should_panic(expected = "a guard of another domain does not protect this cell")]
-fn guard_of_another_domain_is_refused() {
+fn loading_a_cell_under_a_guard_of_another_domain_panics() {
     let (one, other) = (Domain::new(c"one"), Domain::new(c"other"));
     let cell = RcuIn::new(&one, 1);
     let guard = other.read();
@@ -61,7 +61,7 @@ fn guard_of_another_domain_is_refused() {
 }
 
 #[test]
-fn dropped_domain_has_dropped_what_was_replaced() {
+fn dropping_a_domain_first_drops_replaced_values() {
     let drops = Arc::new(AtomicU32::new(0));
     let domain = Domain::new(c"own");
     {

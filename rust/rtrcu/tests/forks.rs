@@ -16,31 +16,32 @@ use rtrcu::HashMap;
 use rtrcu::{Rcu, async_barrier, grace_period, section};
 use support::{Probe, block_on, counter, is_emulated, pause, poll};
 
-/// Run `body` in a fork's child, within two minutes.
+/// Run `body` in a forked child; fails if `body` panics or takes more than two minutes.
 #[track_caller]
 fn in_child(body: impl FnOnce()) {
     // SAFETY: the child has only this thread, and exits without the parent's exit handlers.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: ends the child if it hangs.
+        // SAFETY: only sets a timer, whose signal ends a child that hangs.
         unsafe { libc::alarm(120) };
         let done = catch_unwind(AssertUnwindSafe(body)).is_ok();
         // SAFETY: as above.
         unsafe { libc::_exit(i32::from(!done)) };
     }
     let mut status = 0;
-    // SAFETY: the child is our own, and so is the memory.
+    // SAFETY: `child` is a child of this process, and `status` is a local variable.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert_eq!(status, 0, "the child's status");
 }
 
-/// A future pending at the fork becomes ready in parent and child, in each after the end of its section.
+/// A future that is pending at a fork becomes ready in parent and child, in each process after its own section has
+/// ended.
 #[test]
-fn pending_waits_at_a_fork_end_in_parent_and_child() {
+fn futures_pending_at_a_fork_complete_in_parent_and_child() {
     if is_emulated() {
         return println!("skipped: qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)");
     }
-    alone!("pending_waits_at_a_fork_end_in_parent_and_child");
+    alone!("futures_pending_at_a_fork_complete_in_parent_and_child");
     let dropped = counter();
     let cell = Rcu::new(Probe::new(0, &dropped));
     let mut held = pin!(section(async |s| {
@@ -51,7 +52,7 @@ fn pending_waits_at_a_fork_end_in_parent_and_child() {
     assert!(poll(&mut held).is_pending());
     cell.replace(Probe::new(1, &dropped));
     let (mut first, mut passed) = (pin!(async_barrier()), pin!(grace_period()));
-    assert!(poll(&mut first).is_pending()); // and the thread that serves it waits for the section
+    assert!(poll(&mut first).is_pending()); // the thread that serves the barrier now waits for the section
     assert!(poll(&mut passed).is_pending());
     let mut end = || {
         assert!(poll(&mut first).is_pending() && poll(&mut passed).is_pending());
@@ -68,7 +69,7 @@ fn pending_waits_at_a_fork_end_in_parent_and_child() {
     end();
 }
 
-/// The fork may interrupt the thread that serves barriers, and threads that begin to wait, at any point.
+/// A fork may happen at any point of the thread that serves barriers, and of threads that begin to await barriers.
 #[test]
 fn barriers_complete_in_parent_and_child_of_a_fork_while_threads_await_barriers() {
     if is_emulated() {
@@ -96,7 +97,7 @@ fn barriers_complete_in_parent_and_child_of_a_fork_while_threads_await_barriers(
                 });
             }
         });
-        done.store(true, SeqCst); // also if a child has failed
+        done.store(true, SeqCst); // ends the threads also if a child has failed
         forked
     });
     forked.unwrap_or_else(|payload| resume_unwind(payload));
@@ -104,18 +105,18 @@ fn barriers_complete_in_parent_and_child_of_a_fork_while_threads_await_barriers(
 
 #[cfg(feature = "map")]
 #[test]
-fn a_hash_map_is_read_and_changed_in_a_child() {
+fn a_hash_map_made_before_a_fork_works_in_parent_and_child() {
     if is_emulated() {
         return println!("skipped: qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)");
     }
-    alone!("a_hash_map_is_read_and_changed_in_a_child");
+    alone!("a_hash_map_made_before_a_fork_works_in_parent_and_child");
     let map: HashMap<u64, u64> = (0..5000).map(|key| (key, key)).collect();
     let check = || {
         for key in 0..5000 {
             assert_eq!(map.find(&key).as_deref(), Some(&key));
         }
         for key in 5000..50_000 {
-            assert!(map.insert(key, key)); // so that it grows
+            assert!(map.insert(key, key)); // so many that the map grows
         }
         for key in 5000..50_000 {
             assert!(map.remove(&key));

@@ -21,7 +21,7 @@ const fn few_or(many: u64) -> u64 {
     if cfg!(miri) { 24 } else { many }
 }
 
-/// All keys have one hash.
+/// A hasher that gives all keys the same hash.
 #[derive(Clone, Default)]
 struct OneHash;
 
@@ -33,7 +33,7 @@ impl Hasher for OneHash {
 }
 type Colliding<K, V> = HashMap<K, V, BuildHasherDefault<OneHash>>;
 
-/// `run` panics, leaves no section open, and leaves the map so that another thread can change it.
+/// Checks that `run` panics, leaves no section open, and leaves no lock of the map held: another thread can change it.
 #[track_caller]
 fn panics_harmlessly<S: BuildHasher + Sync>(map: &HashMap<u64, u64, S>, run: impl FnOnce()) {
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
@@ -121,18 +121,18 @@ fn a_value_that_is_not_inserted_is_dropped_immediately() {
 fn a_dropped_map_drops_its_entries() {
     let dropped = counter();
     let map: HashMap<_, _> = (0..few_or(20_000)).map(|n| (n, Probe::new(n, &dropped))).collect();
-    drop(map); // possibly while it grows
+    drop(map); // the map may still be growing
     assert_eq!(dropped.load(SeqCst), few_or(20_000));
 
     let cell = Rcu::new(HashMap::new());
     cell.get().insert(1, Probe::new(1, &dropped));
-    cell.replace(HashMap::new()); // dropped by the library
+    cell.replace(HashMap::new()); // the library drops the old map after a grace period
     barrier();
     assert_eq!(dropped.load(SeqCst), few_or(20_000) + 1);
 }
 
 #[test]
-fn keys_of_equal_hash_are_different_keys() {
+fn different_keys_of_equal_hash_have_their_own_values() {
     let dropped = counter();
     let map = Colliding::default();
     for key in 0..few_or(300) {
@@ -172,7 +172,7 @@ fn walks_find_every_entry_once() {
         found.extend(map.step(&mut cursor, 8, &guard).map(|(key, _)| *key));
         steps += 1;
     }
-    assert!(cfg!(miri) || steps > 5); // the model has one step
+    assert!(cfg!(miri) || steps > 5); // in the library's model for Miri, a walk has one step
     assert_eq!(found.len() as u64, count);
 
     map.retain(|key, _| key % 3 == 0);
@@ -183,7 +183,7 @@ fn walks_find_every_entry_once() {
 }
 
 #[test]
-fn the_sole_owner_changes_values_in_place() {
+fn get_mut_changes_a_value_in_place() {
     let mut map = HashMap::new();
     map.insert("a", String::from("b"));
     map.get_mut("a").unwrap().push('c');
@@ -192,7 +192,7 @@ fn the_sole_owner_changes_values_in_place() {
 }
 
 #[test]
-fn updates_at_the_same_time_all_count() {
+fn concurrent_updates_of_hash_map_values_are_not_lost() {
     let map: HashMap<u64, u64> = (0..4).map(|key| (key, 0)).collect();
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -211,7 +211,7 @@ fn updates_at_the_same_time_all_count() {
 }
 
 #[test]
-fn of_several_threads_one_inserts_a_key_and_one_removes_it() {
+fn concurrent_insertions_minus_removals_equal_the_map_size() {
     let map = HashMap::new();
     let (inserted, removed) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
@@ -227,13 +227,13 @@ fn of_several_threads_one_inserts_a_key_and_one_removes_it() {
             });
         }
     });
-    // A thread may insert again what another has removed.
+    // A thread may insert a key again that another thread has removed, so there may be more insertions than keys.
     assert!(inserted.load(SeqCst) >= few_or(3000));
     assert_eq!(inserted.load(SeqCst) - removed.load(SeqCst), map.len() as u64);
 }
 
 #[test]
-fn an_update_inside_another_of_the_same_value_panics() {
+fn an_update_inside_an_update_of_the_same_key_panics() {
     let map: HashMap<u64, u64> = (0..2).map(|key| (key, 0)).collect();
     assert!(map.update(&0, |value| value + u64::from(map.update(&1, |value| value + 1))));
     assert_eq!((*map.find(&0).unwrap(), *map.find(&1).unwrap()), (1, 1));
@@ -244,14 +244,14 @@ fn an_update_inside_another_of_the_same_value_panics() {
 }
 
 #[test]
-fn a_change_that_removes_its_value_leaves_it_removed() {
+fn an_update_whose_function_removes_the_key_leaves_it_removed() {
     let map: HashMap<u64, u64> = [(0, 0)].into_iter().collect();
     assert!(!map.update(&0, |value| value + u64::from(map.remove(&0))));
     assert!(map.is_empty());
 }
 
 #[test]
-fn a_panic_in_a_closure_leaves_the_map_as_it_was() {
+fn a_panic_in_a_closure_leaves_the_map_unchanged() {
     let map: HashMap<u64, u64> = (0..2).map(|key| (key, 0)).collect();
     panics_harmlessly(&map, || {
         map.update(&0, |_| panic!("in update"));
@@ -292,7 +292,7 @@ impl PartialEq for Moody {
 impl Eq for Moody {}
 
 #[test]
-fn a_panic_in_hash_or_comparison_leaves_the_map_as_it_was() {
+fn a_panic_in_hash_or_comparison_leaves_the_map_unchanged() {
     let (mood, dropped) = (Arc::new(Moods::default()), counter());
     let key = |number| Moody { number, mood: Arc::clone(&mood) };
     let map = Colliding::default();
@@ -321,7 +321,7 @@ fn a_panic_in_hash_or_comparison_leaves_the_map_as_it_was() {
     }
     assert_eq!(dropped.load(SeqCst), made - 20);
 
-    // Every lock of the map is free, and every entry exists.
+    // Check that no lock of the map is still held, and that every entry still exists.
     thread::scope(|scope| {
         scope.spawn(|| {
             for number in 0..20 {
@@ -370,10 +370,10 @@ fn a_comparison_may_change_the_map() {
         assert_eq!(map.find(&key(number)).as_deref(), Some(&number));
     }
     assert_eq!(map.len(), 15);
-    map.clear(); // its keys hold the map
+    map.clear(); // removes the keys, which hold references to the map
 }
 
-/// Panics when it is dropped.
+/// Counts drops; the fourth drop that its counter counts panics.
 struct Bomb(Arc<AtomicU64>);
 
 impl Drop for Bomb {
@@ -394,7 +394,7 @@ fn a_panicking_drop_does_not_prevent_other_drops() {
     let again = counter();
     let map: HashMap<_, _> = (0..20).map(|n| (n, Bomb(Arc::clone(&again)))).collect();
     map.clear();
-    barrier(); // the library drops them, and catches the panic
+    barrier(); // the library drops the entries, and catches the panic
     assert_eq!(again.load(SeqCst), 20);
 }
 
@@ -436,14 +436,14 @@ fn an_inconsistent_comparison_leaks_no_value() {
 }
 
 #[test]
-fn a_section_across_await_protects_what_it_found() {
+fn an_async_section_protects_the_map_values_that_it_found() {
     let dropped = counter();
     let map = HashMap::new();
     map.insert(1, Probe::new(1, &dropped));
     block_on(section(async |s| {
         let found = map.get(&1, s).unwrap();
         pause().await;
-        assert!(!is_reading()); // the map may also be changed outside sections
+        assert!(!is_reading()); // the thread may change the map without a section of its own
         assert!(!map.insert(1, Probe::new(2, &dropped)));
         let (_, taken) = map.take(&1, s).unwrap();
         let made = map.get_or_insert_with(3, || Probe::new(3, &dropped), s);
@@ -459,7 +459,7 @@ fn a_section_across_await_protects_what_it_found() {
 
 #[test]
 #[cfg(not(miri))]
-fn a_map_keeps_its_capacity_and_refuses_one_above_the_limit() {
+fn a_map_does_not_resize_below_its_capacity_and_too_large_a_capacity_fails() {
     let map: HashMap<u64, u64> = HashMap::with_capacity(10_000);
     let buckets = map.stats().buckets;
     for key in 0..10_000 {
@@ -474,7 +474,7 @@ fn a_map_keeps_its_capacity_and_refuses_one_above_the_limit() {
 
 /// One thread makes the map grow and shrink; others find the permanent entries by look-ups and walks.
 #[test]
-fn entries_that_stay_are_found_while_the_map_grows_and_shrinks() {
+fn permanent_entries_are_found_while_the_map_grows_and_shrinks() {
     let (stays, comes, rounds) = (few_or(500), few_or(40_000), if cfg!(miri) { 1 } else { 6 });
     let dropped = counter();
     let map = HashMap::new();

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rtrcu::{Config, Cookie, Guard, Qsbr, Rcu, Turn, barrier, defer, read, section, synchronize};
 use support::{Boxed, Probe, Random, counter, eventually, pause, poll};
 
-/// Give grace periods time to end too early.
+/// Start expedited grace periods, and yield: a grace period that wrongly ignores a section would end now.
 fn give_time() {
     for _ in 0..20 {
         let _ = Cookie::start_expedited();
@@ -59,9 +59,10 @@ fn a_grace_period_waits_for_a_section_listed_under_a_guard() {
     cookie.wait();
 }
 
-/// A guard taken while the thread is offline is kept when it is online again, across quiescent states.
+/// A guard that was taken while the thread was offline protects when the thread is online again, across quiescent
+/// states.
 #[test]
-fn a_guard_taken_offline_protects_online() {
+fn a_guard_taken_while_offline_protects_after_going_online() {
     let cell = leaked_cell();
     thread::spawn(|| {
         let mut qsbr = Qsbr::register().unwrap();
@@ -85,9 +86,9 @@ fn a_guard_taken_offline_protects_online() {
     .unwrap();
 }
 
-/// A quiescent state of a thread does not count for the sections that it polls.
+/// A quiescent state of a thread does not end the async sections that the thread polls.
 #[test]
-fn a_section_outlives_the_quiescent_states_of_its_thread() {
+fn quiescent_states_of_a_thread_do_not_end_the_async_sections_that_it_polls() {
     let cell = leaked_cell();
     thread::spawn(|| {
         let mut qsbr = Qsbr::register().unwrap();
@@ -108,9 +109,9 @@ fn a_section_outlives_the_quiescent_states_of_its_thread() {
     .unwrap();
 }
 
-/// Registrations overlap, and end out of order and inside `offline()`.
+/// Registrations of one thread overlap, end in any order, and begin and end inside `offline()`.
 #[test]
-fn overlapping_registrations_keep_their_protection() {
+fn guards_protect_while_registrations_of_their_thread_overlap() {
     let cell = leaked_cell();
     thread::spawn(|| {
         let mut first = Qsbr::register().unwrap();
@@ -149,7 +150,7 @@ fn overlapping_registrations_keep_their_protection() {
     synchronize();
 }
 
-/// A section that reads the value, polled once.
+/// A section that has loaded the value of `cell`, and has been polled once.
 fn begun(cell: &'static Rcu<Probe>) -> Boxed<()> {
     let mut held: Boxed<()> = Box::pin(section(async move |s| {
         let seen = cell.load(s);
@@ -160,7 +161,7 @@ fn begun(cell: &'static Rcu<Probe>) -> Boxed<()> {
     held
 }
 
-/// Grace periods wait for the section, which is polled to its end here.
+/// Checks that a grace period waits for the section, then polls the section to its end on the calling thread.
 fn goes_on(mut held: Boxed<()>, cell: &Rcu<Probe>) {
     cell.replace(Probe::new(2, &counter()));
     let cookie = Cookie::start();
@@ -181,7 +182,7 @@ fn a_section_begun_in_a_deferred_function_continues_on_another_thread() {
     goes_on(told.recv().unwrap(), cell);
 }
 
-/// Here the first poll is in a destructor of thread-local storage, while the thread ends.
+/// The section's first poll is in a destructor of thread-local storage, while the thread ends.
 #[test]
 fn a_section_begun_while_its_thread_ends_continues_on_another_thread() {
     struct AtExit(&'static Rcu<Probe>, mpsc::Sender<Boxed<()>>);
@@ -204,9 +205,10 @@ fn a_section_begun_while_its_thread_ends_continues_on_another_thread() {
     goes_on(told.recv().unwrap(), cell);
 }
 
-/// The update swaps the value itself, tries to wait for its grace period, and allocates others in freed memory.
+/// The update's function swaps the value, tries to wait for its grace period, and allocates new values, which would
+/// reuse the old value's memory if it were freed.
 #[test]
-fn a_value_that_its_own_update_replaces_stays_readable() {
+fn an_old_value_stays_readable_in_an_update_that_replaces_it() {
     let cell = Rcu::new(Probe::new(1, &counter()));
     let mut calls = 0;
     cell.update(|old| {
@@ -225,7 +227,7 @@ fn a_value_that_its_own_update_replaces_stays_readable() {
 }
 
 #[test]
-fn a_value_of_another_cell_is_not_exchanged() {
+fn compare_exchange_with_a_value_of_another_cell_fails() {
     let (cell, other) = (Rcu::new(Probe::new(1, &counter())), Rcu::new(Probe::new(1, &counter())));
     let guard = read();
     let copy = Probe::new(1, &counter());
@@ -267,15 +269,15 @@ fn a_retired_value_is_not_returned_while_it_is_read() {
     let seen = cell.load(&guard);
     let mut back: Boxed<Probe> = Box::pin(cell.swap(Probe::new(3, &counter())).into_future());
     assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut back))).is_err());
-    drop(back); // the value is retired now
+    drop(back); // retires the value
     give_time();
     seen.check();
 }
 
-/// Under policy inline: a turn inside a section, and under the references of another section.
+/// With policy `inline`, calls `until()` inside an async section that still uses a replaced value.
 #[test]
-fn a_turn_inside_a_section_drops_nothing_that_it_protects() {
-    alone!("a_turn_inside_a_section_drops_nothing_that_it_protects");
+fn a_turn_inside_a_section_drops_no_value_that_the_section_protects() {
+    alone!("a_turn_inside_a_section_drops_no_value_that_the_section_protects");
     Config::new().set("policy", "inline").unwrap().apply().unwrap();
     let cell = leaked_cell();
     let mut turn = Turn::register().unwrap();
@@ -359,10 +361,11 @@ fn random_changes_of_nested_cells_drop_no_value_that_is_read() {
     assert_eq!(std::sync::Arc::strong_count(&dropped), 1, "each probe was dropped");
 }
 
-/// A guard that a drop takes on its owner's thread, and leaves there, belongs to that thread.
+/// A deferred function that runs on the thread that deferred it takes a guard, and keeps the guard in thread-local
+/// storage.
 #[test]
-fn a_guard_that_a_drop_leaves_on_its_thread_protects() {
-    alone!("a_guard_that_a_drop_leaves_on_its_thread_protects");
+fn a_guard_that_a_deferred_function_keeps_on_its_owner_thread_protects() {
+    alone!("a_guard_that_a_deferred_function_keeps_on_its_owner_thread_protects");
     thread_local! {
         static KEPT: RefCell<Vec<Guard>> = const { RefCell::new(Vec::new()) };
     }
@@ -396,9 +399,9 @@ fn a_guard_that_a_drop_leaves_on_its_thread_protects() {
     assert!(!rtrcu::is_reading());
 }
 
-/// A body may return a guard, taken in its first poll or a later one.
+/// A body may return a guard that it took in its first poll, from the same poll or from a later poll.
 #[test]
-fn a_guard_outlives_the_section_that_it_was_taken_in() {
+fn a_guard_returned_by_a_section_protects_after_the_section() {
     for pauses in 0..3 {
         let cell = Rcu::new(Probe::new(1, &counter()));
         let mut held = Box::pin(section(async |_| {

@@ -23,7 +23,7 @@ use support::{Probe, alone, counter, eventually, pause, poll};
 
 static REPORT: Mutex<String> = Mutex::new(String::new());
 
-/// Make stall reports come early, and keep them.
+/// Sets a stall timeout of 20 ms, and collects the stall reports in `REPORT`.
 fn report_soon() {
     rtrcu::set_stall_handler(Some(|line| *REPORT.lock().unwrap() += line));
     Config::new().set("stall_timeout_ms", 20).unwrap().apply().unwrap();
@@ -33,7 +33,8 @@ fn is_reported(what: &str) -> bool {
     REPORT.lock().unwrap().contains(what)
 }
 
-/// This fails where other threads request grace periods: the one that a cookie needs may begin later.
+/// Runs in its own process: if another thread requested grace periods, the grace period that `old` needs could begin
+/// after the second section, and wait for it.
 #[test]
 fn a_grace_period_waits_for_older_sections_only() {
     alone!("a_grace_period_waits_for_older_sections_only", leaks = true);
@@ -59,7 +60,7 @@ fn a_grace_period_waits_for_older_sections_only() {
     assert!(poll(&mut second).is_pending());
     end.set(true);
     assert!(poll(&mut first).is_ready());
-    old.wait(); // although the second is open
+    old.wait(); // ends although the second section is open
     let new = Cookie::start();
     eventually(|| {
         assert!(!new.is_reached());
@@ -69,8 +70,8 @@ fn a_grace_period_waits_for_older_sections_only() {
 }
 
 #[test]
-fn a_leaked_section_is_named() {
-    alone!("a_leaked_section_is_named", leaks = true);
+fn a_stall_report_names_the_source_line_of_a_leaked_section() {
+    alone!("a_stall_report_names_the_source_line_of_a_leaked_section", leaks = true);
     report_soon();
     let cell = Rcu::new(7);
     let mut leaked = Box::pin(section(async |s| {
@@ -89,8 +90,8 @@ fn a_leaked_section_is_named() {
 
 /// A reference under a leaked guard is valid for ever, on whichever thread, whether the guard's thread lives or not.
 #[test]
-fn a_leaked_guard_outlives_its_thread() {
-    alone!("a_leaked_guard_outlives_its_thread", leaks = true);
+fn a_guard_leaked_by_a_thread_that_has_ended_protects() {
+    alone!("a_guard_leaked_by_a_thread_that_has_ended_protects", leaks = true);
     report_soon();
     let dropped = counter();
     let cell: &'static Rcu<Probe> = Box::leak(Box::new(Rcu::new(Probe::new(1, &dropped))));
@@ -108,7 +109,7 @@ fn a_leaked_guard_outlives_its_thread() {
     seen.check();
 }
 
-/// The thread is one of the library, and continues with other callbacks.
+/// The guard is leaked on a thread of the library, which then runs other callbacks.
 #[test]
 fn a_guard_leaked_in_a_deferred_function_protects() {
     alone!("a_guard_leaked_in_a_deferred_function_protects", leaks = true);
@@ -129,7 +130,7 @@ fn a_guard_leaked_in_a_deferred_function_protects() {
     seen.check();
 }
 
-/// The guard is leaked in a destructor of thread-local storage, possibly after the library's own exit hook.
+/// The guard is leaked in a destructor of thread-local storage, which may run after the library's own exit hook.
 #[test]
 fn a_guard_leaked_in_a_destructor_of_thread_local_storage_protects() {
     alone!("a_guard_leaked_in_a_destructor_of_thread_local_storage_protects", leaks = true);
@@ -171,7 +172,8 @@ fn too_many_leaked_guards_end_the_program() {
     }
 }
 
-/// A standard error that takes no message: a device and a socket that refuse it, and a socket that would block.
+/// Files for standard error to which no message can be written: a device and a socket that refuse it, and a socket that
+/// would block.
 fn deaf() -> Vec<(&'static str, OwnedFd, Option<UnixStream>)> {
     let device = File::options().write(true).open("/dev/full").unwrap();
     let refusing = UnixStream::pair().unwrap().0;
@@ -182,10 +184,11 @@ fn deaf() -> Vec<(&'static str, OwnedFd, Option<UnixStream>)> {
     vec![("device", device.into(), None), ("no reader", refusing.into(), None), ("full", full.into(), Some(reader))]
 }
 
-/// A message that panics would leave `read()` with the section counted: caught often enough, the count overflows.
+/// If printing the message panicked, `read()` would leave the section counted. A program that caught the panic often
+/// enough would overflow the count.
 #[test]
-fn too_many_leaked_guards_end_the_program_without_a_panic_or_a_wait() {
-    const NAME: &str = "too_many_leaked_guards_end_the_program_without_a_panic_or_a_wait";
+fn too_many_leaked_guards_end_the_program_even_if_standard_error_takes_no_message() {
+    const NAME: &str = "too_many_leaked_guards_end_the_program_even_if_standard_error_takes_no_message";
     for (kind, stderr, _reader) in deaf() {
         let Some(mut command) = support::child(NAME, true) else {
             for _ in 0..=1 << 19 {
@@ -204,8 +207,8 @@ fn too_many_leaked_guards_end_the_program_without_a_panic_or_a_wait() {
 }
 
 #[test]
-fn half_a_million_guards_are_allowed() {
-    alone!("half_a_million_guards_are_allowed", leaks = true);
+fn a_thread_may_hold_half_a_million_guards() {
+    alone!("a_thread_may_hold_half_a_million_guards", leaks = true);
     let guards: Vec<_> = (0..(1 << 19) - 1).map(|_| read()).collect();
     let cookie = Cookie::start();
     assert!(!cookie.is_reached());
@@ -214,7 +217,8 @@ fn half_a_million_guards_are_allowed() {
     cookie.wait();
 }
 
-/// Reclamation would wait for a quiescent state of the library's own thread.
+/// If the handler could register its thread, which is a thread of the library, grace periods would wait for that
+/// thread.
 #[test]
 fn a_stall_handler_cannot_register_its_thread() {
     alone!("a_stall_handler_cannot_register_its_thread", leaks = true);
@@ -231,7 +235,7 @@ fn a_stall_handler_cannot_register_its_thread() {
     assert!(!is_reported("registered "));
 }
 
-/// The panic ends in the thread that called the handler, and the next line is reported all the same.
+/// The thread that calls the handler catches the panic, and the next line is reported nevertheless.
 #[test]
 fn a_panic_in_a_stall_handler_does_not_stop_reports() {
     alone!("a_panic_in_a_stall_handler_does_not_stop_reports", leaks = true);

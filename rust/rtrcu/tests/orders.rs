@@ -12,14 +12,14 @@ use std::thread;
 
 use rtrcu::{Guard, Rcu, RcuOption, read};
 
-/// Plain memory.
+/// A value in plain memory, so that an unordered read is a data race.
 type Value = [u64; 4];
 
 const OLD: Value = [1; 4];
 const NEW: Value = [2; 4];
 
-/// Another thread stores the new value by `publish`, and this one calls `see` until it gets it. Its guard is older than
-/// the value, so the guard's beginning orders nothing.
+/// Another thread stores `NEW` by `publish`; the calling thread calls `see` until `see` returns `NEW`. The guard of the
+/// calling thread begins before the store, so the beginning of the guard does not order the two threads.
 fn pass_on<C: Sync>(cell: &C, publish: impl FnOnce(&C) + Send, see: impl Fn(&C, &Guard) -> Option<Value>) {
     let guarded = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -42,17 +42,17 @@ fn load(cell: &Rcu<Value>, guard: &Guard) -> Option<Value> {
 }
 
 #[test]
-fn a_replacement_is_loaded_whole() {
+fn a_load_sees_every_word_of_a_replacement() {
     pass_on(&Rcu::new(OLD), |cell| cell.replace(NEW), load);
 }
 
 #[test]
-fn updated_value_is_loaded_whole() {
+fn a_load_sees_every_word_of_an_updated_value() {
     pass_on(&Rcu::new(OLD), |cell| cell.update(|old| old.map(|n| n + 1)), load);
 }
 
 #[test]
-fn exchanged_value_is_loaded_whole() {
+fn a_load_sees_every_word_of_an_exchanged_value() {
     let exchange = |cell: &Rcu<Value>| {
         let guard = read();
         cell.compare_exchange(cell.load(&guard), NEW, &guard).unwrap();
@@ -61,12 +61,12 @@ fn exchanged_value_is_loaded_whole() {
 }
 
 #[test]
-fn an_optional_value_is_loaded_whole() {
+fn a_load_sees_every_word_of_an_optional_value() {
     pass_on(&RcuOption::empty(), |cell| cell.store(Some(NEW)), |cell, guard| cell.load(guard).copied());
 }
 
 #[test]
-fn a_change_sees_its_value_whole() {
+fn an_update_sees_every_word_of_the_old_value() {
     let see = |cell: &RcuOption<Value>, _: &Guard| {
         let mut seen = None;
         let look = |old: Option<&Value>| {
@@ -80,13 +80,13 @@ fn a_change_sees_its_value_whole() {
 }
 
 #[test]
-fn taken_value_is_whole() {
+fn a_taken_value_has_every_word_that_was_stored() {
     let take = |cell: &RcuOption<Value>, _: &Guard| cell.take().map(|taken| *taken.get());
     pass_on(&RcuOption::empty(), |cell| cell.store(Some(NEW)), take);
 }
 
-/// Entries of hash maps, in each place of a bucket. In the library's model for Miri a map has one bucket at first, with
-/// six slots, and grows above eight entries.
+/// Look-ups of hash maps, with the entry in each place of a bucket. In the library's model for Miri a map has one
+/// bucket at first, with six slots, and grows above eight entries.
 #[cfg(feature = "map")]
 mod entries {
     use super::*;
@@ -95,7 +95,7 @@ mod entries {
 
     use rtrcu::HashMap;
 
-    /// All keys have one hash, so that all are in one bucket.
+    /// A hasher that gives all keys the same hash, so that all entries are in one bucket.
     #[derive(Default)]
     struct OneHash;
 
@@ -107,7 +107,7 @@ mod entries {
     }
     type Map = HashMap<u64, Value, BuildHasherDefault<OneHash>>;
 
-    /// A map with this number of other entries.
+    /// A map with `others` entries, none of which has key 0.
     fn map_with(others: u64) -> Map {
         (1..=others).map(|key| (key, OLD)).collect()
     }
@@ -121,17 +121,17 @@ mod entries {
     }
 
     #[test]
-    fn an_entry_in_a_slot_is_found_whole() {
+    fn a_look_up_sees_every_word_of_an_entry_in_a_slot() {
         pass_on(&map_with(0), insert, look);
     }
 
     #[test]
-    fn an_entry_of_a_chain_is_found_whole() {
+    fn a_look_up_sees_every_word_of_the_first_entry_of_a_chain() {
         pass_on(&map_with(6), insert, look);
     }
 
     #[test]
-    fn an_entry_further_down_a_chain_is_found_whole() {
+    fn a_look_up_sees_every_word_of_an_entry_further_down_a_chain() {
         let insert_and_cover = |map: &Map| {
             insert(map);
             map.insert(100, OLD);
@@ -140,7 +140,7 @@ mod entries {
     }
 
     #[test]
-    fn an_entry_that_has_moved_is_found_whole() {
+    fn a_look_up_sees_every_word_of_an_entry_that_a_resize_moved() {
         let insert_and_grow = |map: &Map| {
             insert(map);
             (100..104).for_each(|key| assert!(map.insert(key, OLD)));
@@ -149,7 +149,7 @@ mod entries {
     }
 
     #[test]
-    fn an_entry_on_an_overflow_line_is_found_whole() {
+    fn a_look_up_sees_every_word_of_an_entry_on_an_overflow_line() {
         let grow_and_insert = |map: &Map| {
             (100..104).for_each(|key| assert!(map.insert(key, OLD)));
             insert(map);
@@ -158,7 +158,7 @@ mod entries {
     }
 
     #[test]
-    fn a_replacement_is_found_whole() {
+    fn a_look_up_sees_every_word_of_a_replacement() {
         for others in [0, 6] {
             let map = map_with(others);
             map.insert(0, OLD);
@@ -166,9 +166,10 @@ mod entries {
         }
     }
 
-    /// The reader knows the entry above from before, so only the link of that one orders the read.
+    /// The reader may have seen the entry of key 100, in front of the replacement, before. So only the load of that
+    /// entry's link orders the read.
     #[test]
-    fn a_replacement_further_down_a_chain_is_found_whole() {
+    fn a_look_up_sees_every_word_of_a_replacement_further_down_a_chain() {
         let map = map_with(6);
         map.insert(0, OLD);
         map.insert(100, OLD);
@@ -188,7 +189,7 @@ mod entries {
     }
 
     #[test]
-    fn an_update_sees_its_value_whole() {
+    fn an_update_of_an_entry_sees_every_word_of_the_old_value() {
         let see = |map: &Map, _: &Guard| {
             let mut seen = None;
             map.try_update(&0, |value| {

@@ -38,15 +38,15 @@ impl Linked {
 }
 
 #[test]
-fn a_retired_pointer_lives_as_long_as_its_readers() {
+fn a_retired_pointer_is_not_dropped_before_its_readers_end() {
     let dropped = counter();
     let slot = AtomicPtr::new(Box::into_raw(Box::new(Probe::new(1, &dropped))));
     let guard = read();
-    // SAFETY: not null, and loaded under the guard.
+    // SAFETY: the pointer is not null, and was loaded under the guard.
     let seen = unsafe { &*slot.load(Acquire) };
 
     let old = NonNull::new(slot.swap(null_mut(), AcqRel)).unwrap();
-    // SAFETY: from a box, and unlinked by this swap alone.
+    // SAFETY: the pointer is from a box, and only this swap removed it.
     unsafe { retire_ptr(old) };
     seen.check();
     assert_eq!(dropped.load(SeqCst), 0);
@@ -57,7 +57,7 @@ fn a_retired_pointer_lives_as_long_as_its_readers() {
 }
 
 #[test]
-fn intrusive_values_are_read_and_reclaimed_once() {
+fn intrusive_values_are_reclaimed_once_after_their_readers_end() {
     let rounds = if cfg!(miri) { 20 } else { 2_000 };
     let (dropped, reclaimed) = (counter(), counter());
     let slot = AtomicPtr::new(Linked::boxed(0, &dropped, &reclaimed));
@@ -67,7 +67,7 @@ fn intrusive_values_are_read_and_reclaimed_once() {
             scope.spawn(|| {
                 for _ in 0..rounds {
                     let guard = read();
-                    // SAFETY: never null, and loaded under the guard.
+                    // SAFETY: the pointer is never null, and is loaded under the guard.
                     unsafe { (*slot.load(Acquire)).probe.check() };
                     drop(guard);
                 }
@@ -75,13 +75,13 @@ fn intrusive_values_are_read_and_reclaimed_once() {
         }
         for number in 1..=rounds {
             let old = slot.swap(Linked::boxed(number, &dropped, &reclaimed), AcqRel);
-            // SAFETY: from a box, and unlinked by this swap alone.
+            // SAFETY: the pointer is from a box, and only this swap removed it.
             unsafe { retire_intrusive(NonNull::new(old).unwrap()) };
         }
     });
     barrier();
     assert_eq!(reclaimed.load(SeqCst), rounds);
     assert_eq!(dropped.load(SeqCst), rounds);
-    // SAFETY: only this thread has the last one.
+    // SAFETY: the pointer is from a box, and the threads that read it have ended.
     drop(unsafe { Box::from_raw(slot.into_inner()) });
 }

@@ -22,7 +22,7 @@ fn a_section_belongs_to_no_thread_between_polls() {
         let seen = cell.load(s);
         assert!(is_reading(), "the first poll has a nesting");
         pause().await;
-        assert!(!is_reading(), "later ones have none");
+        assert!(!is_reading(), "later polls have no nesting");
         cell.replace(String::new());
         pause().await;
         seen.len()
@@ -41,9 +41,9 @@ fn a_section_belongs_to_no_thread_between_polls() {
     cookie.wait();
 }
 
-/// The section releases the nesting of its first poll and no other, however often its body is pending.
+/// The section releases only the nesting that its first poll took, however often its body is pending.
 #[test]
-fn an_async_section_keeps_the_nesting_of_a_guard() {
+fn polls_of_an_async_section_do_not_end_the_section_of_a_guard() {
     const POLLS: usize = 4;
     let guard = read();
     let mut held = pin!(section(async |_| {
@@ -73,9 +73,9 @@ fn a_section_that_is_ready_in_its_first_poll_ends_there() {
     synchronize();
 }
 
-/// A section ends if it is dropped before any of its polls, on this thread or on another.
+/// A section ends if it is dropped before any of its polls, on the thread that polled it or on another thread.
 #[test]
-fn a_section_may_be_cancelled_at_every_await() {
+fn dropping_a_section_at_any_await_ends_it() {
     const AWAITS: usize = 5;
     let dropped = counter();
     let cell = Arc::new(Rcu::new(Probe::new(0, &dropped)));
@@ -135,7 +135,7 @@ fn a_future_wakes_the_task_that_polled_it_last() {
         })
         .collect();
     assert!(poll(&mut held).is_ready());
-    barrier(); // everything deferred before it has run
+    barrier(); // the callbacks that wake the tasks have returned
     for (future, [first, last]) in waiting.iter_mut().zip(&bells) {
         assert_eq!((first.rung(), last.rung()), (0, 1));
         assert!(poll(future).is_ready());
@@ -144,7 +144,7 @@ fn a_future_wakes_the_task_that_polled_it_last() {
 
 /// The drop of a waker runs code of the executor, which may wait for the same grace period as the future.
 #[test]
-fn a_waker_may_wait_in_its_drop() {
+fn the_drop_of_a_waker_may_wait_for_a_grace_period() {
     struct Waits(mpsc::Sender<()>);
     impl Wake for Waits {
         fn wake(self: Arc<Self>) {}
@@ -161,7 +161,7 @@ fn a_waker_may_wait_in_its_drop() {
         let mut waiting = pin!(grace_period());
         let waker = Arc::new(Waits(tell)).into();
         assert!(waiting.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        drop(waker); // the future holds the last one
+        drop(waker); // the future holds the last reference to the waker
         assert!(poll(&mut waiting).is_pending());
     });
     told.recv().unwrap();
@@ -172,7 +172,7 @@ fn a_waker_may_wait_in_its_drop() {
 
 /// The locals of a body are protected while they are dropped: the section ends after them, not before.
 #[test]
-fn a_section_ends_after_the_locals_of_its_body() {
+fn locals_of_a_body_are_dropped_before_its_section_ends() {
     struct Late<'a>(&'a Probe, Cookie, &'a Cell<u32>);
     impl Drop for Late<'_> {
         fn drop(&mut self) {
@@ -254,7 +254,7 @@ fn waiting_inside_a_section_panics() {
     synchronize();
 }
 
-/// The futures that wait for a grace period, each polled once while `cell` has a reader.
+/// One future of each kind that waits for a grace period, each polled once while `cell` has a reader.
 fn begun(cell: &Rcu<i32>) -> [Boxed<()>; 3] {
     let retired = cell.swap(2);
     let mut waiting: [Boxed<()>; 3] =
@@ -265,9 +265,9 @@ fn begun(cell: &Rcu<i32>) -> [Boxed<()>; 3] {
     waiting
 }
 
-/// The section in which the future is awaited may have begun before the grace period that it waits for.
+/// The section in which the future is awaited may have begun before the grace period that the future waits for.
 #[test]
-fn a_future_begun_outside_panics_where_it_is_polled_inside() {
+fn a_waiting_future_begun_outside_a_section_panics_if_polled_inside() {
     let cell = Rcu::new(1);
     for pauses in 0..2 {
         let mut held = Box::pin(section(async |s| {
@@ -301,9 +301,9 @@ fn a_future_begun_outside_panics_where_it_is_polled_inside() {
     }
 }
 
-/// The panic must not depend on how long a grace period takes.
+/// A poll inside a section panics even if the future is ready, so that the panic does not depend on timing.
 #[test]
-fn a_future_that_is_ready_panics_inside_too() {
+fn a_waiting_future_that_is_ready_panics_if_polled_inside_a_section() {
     let waiting: [Boxed<()>; 2] = [Box::pin(grace_period()), Box::pin(async_barrier())];
     for mut future in waiting {
         eventually(|| poll(&mut future).is_ready());
@@ -320,9 +320,9 @@ fn a_future_that_is_ready_panics_inside_too() {
     assert!(poll(&mut retired) == Poll::Ready(1));
 }
 
-/// The barrier waits for the function that polls it.
+/// The barrier would wait for the deferred function that polls it.
 #[test]
-fn a_barrier_begun_outside_panics_in_a_deferred_function() {
+fn a_barrier_begun_outside_panics_if_polled_in_a_deferred_function() {
     let (give, given) = mpsc::channel::<Boxed<()>>();
     let (tell, told) = mpsc::channel();
     rtrcu::defer(move || {
@@ -338,7 +338,7 @@ fn a_barrier_begun_outside_panics_in_a_deferred_function() {
     eventually(|| poll(&mut waiting).is_ready());
 }
 
-/// When a section is cancelled, the locals of its body are dropped inside it.
+/// When a section is cancelled, the locals of its body are dropped inside the section.
 #[test]
 fn waiting_in_the_drop_of_a_cancelled_body_panics() {
     struct Waits;
@@ -362,14 +362,14 @@ fn waiting_in_the_drop_of_a_cancelled_body_panics() {
 fn guards_inside_an_async_section_belong_to_the_thread() {
     let cell = Rcu::new(1);
     let mut future = pin!(section(async |s| {
-        let guard = read(); // not Send: this future stays here
+        let guard = read(); // the guard is not Send, so the future stays on this thread
         let both = cell.load(&guard) + cell.load(s);
         pause().await;
         drop(guard);
         both
     }));
     assert!(poll(&mut future).is_pending());
-    assert!(is_reading(), "the guard's");
+    assert!(is_reading(), "the guard's section is open");
     assert!(poll(&mut future) == Poll::Ready(2));
     assert!(!is_reading());
 }

@@ -82,12 +82,12 @@ fn on_tokio(task: Boxed<()>) -> Boxed<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn stress_on_tokio_with_threads() {
+async fn concurrent_sections_on_tokio_with_threads_see_no_dropped_value() {
     stress(on_tokio, 16, 200).await;
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn stress_on_tokio_with_one_thread() {
+async fn concurrent_sections_on_tokio_with_one_thread_see_no_dropped_value() {
     stress(on_tokio, 16, 100).await;
 }
 
@@ -108,9 +108,10 @@ fn concurrent_sections_on_smol_see_no_dropped_value() {
     }
 }
 
-/// Many concurrent barriers, some of them cancelled; each finds the values dropped that were replaced before it.
+/// Many tasks await barriers, and some tasks cancel them. When a barrier completes, the values that its task replaced
+/// before have been dropped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn barriers_are_awaited() {
+async fn an_awaited_barrier_completes_after_earlier_replaced_values_are_dropped() {
     let mut running = Vec::new();
     for task in 0..16 {
         running.push(tokio::spawn(async move {
@@ -132,9 +133,9 @@ async fn barriers_are_awaited() {
     }
 }
 
-/// In a drop, and under a guard, the barrier would wait for itself.
+/// Under a guard, in an async section and in a deferred function, the barrier would wait for itself.
 #[test]
-fn an_awaited_barrier_panics_where_it_would_wait_for_itself() {
+fn awaiting_a_barrier_in_a_section_or_a_deferred_function_panics() {
     fn panics() -> bool {
         std::panic::catch_unwind(|| block_on(async_barrier())).is_err()
     }
@@ -168,7 +169,7 @@ fn an_awaited_barrier_wakes_the_task_that_polled_it_last() {
     assert!(poll(&mut waiting).is_ready());
 }
 
-/// A panicking waker does not keep another waiter from being woken.
+/// Other waiters are woken although one waker panics.
 #[test]
 fn a_panicking_waker_does_not_prevent_other_wakeups() {
     struct Panics;
@@ -185,24 +186,25 @@ fn a_panicking_waker_does_not_prevent_other_wakeups() {
     assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
 }
 
-/// Concurrent waiters share a thread, which ends with the last of them; a later waiter gets another.
+/// Concurrent barriers share a thread, which exits when no barrier is awaited any more. A later barrier starts a new
+/// thread.
 #[test]
-fn the_thread_of_awaited_barriers_ends_with_the_last_waiter() {
+fn the_thread_that_serves_awaited_barriers_exits_after_the_last_barrier() {
     fn is_there() -> bool {
         let threads = std::fs::read_dir("/proc/self/task").unwrap();
         let mut names = threads.map(|thread| std::fs::read_to_string(thread.unwrap().path().join("comm")));
         names.any(|name| name.is_ok_and(|name| name.trim_end() == "rtrcu-barrier"))
     }
-    alone!("the_thread_of_awaited_barriers_ends_with_the_last_waiter");
+    alone!("the_thread_that_serves_awaited_barriers_exits_after_the_last_barrier");
     for _ in 0..3 {
         block_on(async_barrier());
         eventually(|| !is_there());
     }
 }
 
-/// If no thread can be started the first poll panics, and a later one may succeed.
+/// If no thread can be started, the first poll panics, and a later poll may succeed.
 #[test]
-#[cfg(not(any(rtrcu_asan, rtrcu_tsan)))] // which need memory of their own
+#[cfg(not(any(rtrcu_asan, rtrcu_tsan)))] // these sanitizers cannot run under a memory limit
 fn a_barrier_that_could_not_start_a_thread_may_be_polled_again() {
     alone!("a_barrier_that_could_not_start_a_thread_may_be_polled_again");
     if is_emulated() {
@@ -213,7 +215,7 @@ fn a_barrier_that_could_not_start_a_thread_may_be_polled_again() {
         // SAFETY: the limit is that of this process, which runs only this test.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
     }
-    barrier(); // so that the library has its threads
+    barrier(); // creates the library's threads before the limit is set
     let mut waiting = Box::pin(async_barrier());
     limit_memory(0);
     let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| poll(&mut waiting)));
@@ -257,7 +259,7 @@ async fn select_and_timeouts_cancel_sections() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tasks_are_aborted_and_joined_inside_sections() {
+async fn aborting_a_task_inside_a_section_ends_the_section() {
     let dropped = counter();
     let cell = Arc::new(Rcu::new(Probe::new(0, &dropped)));
     let (tell, mut told) = tokio::sync::mpsc::channel(1);
@@ -278,7 +280,7 @@ async fn tasks_are_aborted_and_joined_inside_sections() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn blocking_work_belongs_outside_or_on_its_own_thread() {
+async fn a_section_protects_while_it_awaits_blocking_work() {
     let dropped = counter();
     let cell = Arc::new(Rcu::new(Probe::new(1, &dropped)));
     let seen = section(async |s| {
@@ -298,7 +300,7 @@ async fn blocking_work_belongs_outside_or_on_its_own_thread() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn local_tasks_may_hold_what_is_not_send() {
+async fn a_section_of_a_local_task_may_hold_values_that_are_not_send() {
     let cell = Rc::new(Rcu::new(vec![1, 2, 3]));
     let local = tokio::task::LocalSet::new();
     let inner = Rc::clone(&cell);
@@ -329,7 +331,7 @@ fn a_dropped_executor_ends_its_sections() {
 }
 
 #[test]
-fn values_are_shared_with_scoped_threads_and_rayon() {
+fn rayon_tasks_may_read_a_value_loaded_under_a_guard_of_another_thread() {
     let dropped = counter();
     let cell = Rcu::new(Probe::new(1, &dropped));
     let done = AtomicBool::new(false);

@@ -37,7 +37,7 @@ fn ending_a_registration_restores_an_ordinary_thread() {
     assert_eq!(stats().threads_deadline, 0);
 }
 
-/// No other thread requests a grace period here.
+/// No other thread of this process requests a grace period, so the retired value must request its own.
 #[test]
 fn a_retired_value_requests_its_grace_period() {
     alone!("a_retired_value_requests_its_grace_period");
@@ -49,7 +49,7 @@ fn a_retired_value_requests_its_grace_period() {
     eventually(|| cookie.is_reached());
 }
 
-/// The numbers of normal grace periods are higher here, so that they would let the cookie pass.
+/// Sequence numbers of normal grace periods are higher here: compared with them, the expedited cookie would be reached.
 #[test]
 fn an_expedited_cookie_waits_for_an_expedited_grace_period() {
     alone!("an_expedited_cookie_waits_for_an_expedited_grace_period");
@@ -85,8 +85,8 @@ fn a_list_of_15_000_boxes_is_dropped_on_a_daemon() {
 }
 
 #[test]
-fn a_longer_list_is_dropped_on_the_configured_stack() {
-    alone!("a_longer_list_is_dropped_on_the_configured_stack");
+fn a_list_of_200_000_boxes_is_dropped_on_a_configured_stack() {
+    alone!("a_list_of_200_000_boxes_is_dropped_on_a_configured_stack");
     Config::new().set("stack_kb", 64 * 1024).unwrap().apply().unwrap();
     drop(Rcu::new(Boxes::new(200_000)).swap(Boxes::default()));
     barrier();
@@ -126,7 +126,7 @@ impl Loop {
         Self { turn: Turn::register().unwrap(), cell: Rcu::new(Slow(each)), retired: 0, each }
     }
 
-    /// As [`Turn::until`], and returns the number of values dropped here.
+    /// Calls [`Turn::until`], and checks that its result is the number of values dropped on this thread.
     #[track_caller]
     fn until(&mut self, next: Instant) -> usize {
         let before = DROPPED_HERE.get();
@@ -135,8 +135,8 @@ impl Loop {
         dropped
     }
 
-    /// Retire some, and return when a turn would drop them if its time were not over. If the thread is late a daemon
-    /// may still come first.
+    /// Retires `count` values, and returns when a turn with time left would drop them. If this thread is late, a daemon
+    /// may have dropped them instead.
     #[track_caller]
     fn retire(&mut self, count: usize) {
         for _ in 0..count {
@@ -150,7 +150,7 @@ impl Loop {
         });
     }
 
-    /// Values that the turns did not drop are dropped all the same.
+    /// Ends the loop, and checks that the values that no turn dropped are dropped too.
     #[track_caller]
     fn end(self) {
         barrier();
@@ -160,10 +160,10 @@ impl Loop {
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Nothing is dropped once the time is over, and otherwise at most as many as the configuration says.
+/// A turn drops nothing after its deadline, and at most `blimit` values before its deadline.
 #[test]
-fn a_turn_drops_at_most_its_count_and_nothing_after_its_deadline() {
-    alone!("a_turn_drops_at_most_its_count_and_nothing_after_its_deadline");
+fn a_turn_drops_at_most_blimit_values_and_none_after_its_deadline() {
+    alone!("a_turn_drops_at_most_blimit_values_and_none_after_its_deadline");
     let config = Config::new().set("policy", "inline").unwrap().set("blimit", 10).unwrap();
     config.set("budget_ns", 1_000_000_000).unwrap().apply().unwrap();
     let mut turns = Loop::new(Duration::ZERO);
@@ -193,6 +193,6 @@ fn a_drop_that_uses_up_the_time_is_the_last_of_its_turn() {
             dropped == 1
         });
         turns.end();
-        // The cell's last value is dropped with it.
+        // `end()` has dropped the cell, and with it the last value; the next round resets the count.
     }
 }

@@ -12,7 +12,7 @@ use crossbeam_epoch as epoch;
 use rtrcu::{Config, Rcu, Turn};
 
 const PERIOD: Duration = Duration::from_micros(500);
-/// Boxes in a value; they determine the cost of its drop.
+/// Number of boxes in a value; it determines the cost of the value's drop.
 const BOXES: usize = 400;
 /// Values replaced in each period.
 const VALUES: usize = 8;
@@ -23,8 +23,9 @@ fn value(number: usize) -> Value {
     (0..BOXES).map(|n| Box::new((n + number) as u64)).collect()
 }
 
-/// Runs the periods of a loop: `change` replaces values, then `rest` may use the time until the period's end, its
-/// argument. Returns the nanoseconds that the changes of each period took, and how late each period's work ended.
+/// Runs `count` periods of a loop. In each period `change` replaces values, then `rest` may use the time until the end
+/// of the period, which is its argument. Returns in nanoseconds how long the changes of each period took, and how late
+/// the work of each period ended.
 fn periods(count: usize, mut change: impl FnMut(Value), mut rest: impl FnMut(Instant)) -> (Vec<u64>, Vec<u64>) {
     let (mut costs, mut late) = (Vec::new(), Vec::new());
     let mut next = Instant::now() + PERIOD;
@@ -55,11 +56,15 @@ fn report(side: &str, round: usize, (costs, late): (Vec<u64>, Vec<u64>)) {
 }
 
 fn ours(round: usize, count: usize, policy: &str) {
-    Config::new().set("policy", policy).expect("a policy").apply().expect("a policy that the library accepts");
+    Config::new()
+        .set("policy", policy)
+        .expect("the setting exists")
+        .apply()
+        .expect("a policy that the library accepts");
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let cell = Rcu::new(value(0));
-            let mut turn = Turn::register().expect("room for a thread");
+            let mut turn = Turn::register().expect("the thread can be registered");
             let times = periods(
                 count,
                 |new| cell.replace(new),

@@ -156,7 +156,7 @@ impl Map for Scc {
     }
 }
 
-/// The loop around the calls.
+/// No map: measures the loop around the calls.
 struct NoMap;
 
 impl Map for NoMap {
@@ -257,7 +257,7 @@ fn increment<M: Map>(entries: u64, times: u64) -> Side {
     })
 }
 
-/// Insert a key and remove another one, with `entries` in the map.
+/// Insert a new key and remove the oldest key, `times` times, in a map of `entries` entries.
 fn turn_over<M: Map>(entries: u64, times: u64) -> Side {
     let mut next = entries;
     prepared::<M>(entries, move |map, _| {
@@ -279,7 +279,7 @@ fn fill<M: Map>(entries: u64) -> Side {
     Side { name: M::NAME, run: Box::new(run), settle: M::settle }
 }
 
-/// Prepares the same work for each map.
+/// Builds a `Work` whose sides run the same operations on each kind of map.
 macro_rules! work {
     ($name:expr, $times:expr, $make:ident($($argument:expr),*)) => {
         Work {
@@ -291,8 +291,8 @@ macro_rules! work {
     };
 }
 
-/// The name of each work, and a function that prepares its maps: the maps of all works at a time would need too much
-/// memory.
+/// Returns the name of each work, and a function that prepares the maps of this work. The maps of all works together
+/// would need too much memory.
 fn works() -> Vec<(String, Box<dyn Fn() -> Work>)> {
     let mut works: Vec<(String, Box<dyn Fn() -> Work>)> = Vec::new();
     let mut add = |name: String, make: fn(String, u64) -> Work, entries: u64| {
@@ -302,7 +302,7 @@ fn works() -> Vec<(String, Box<dyn Fn() -> Work>)> {
     for entries in [10_000, 1_000_000] {
         add("look up".into(), |name, entries| work!(name, LOOKUPS, get(entries, 0)), entries);
         add("look up 50 under a guard".into(), |name, entries| work!(name, LOOKUPS, sum(entries)), entries);
-        add("look up in vain".into(), |name, entries| work!(name, LOOKUPS, get(entries, entries)), entries);
+        add("look up a missing key".into(), |name, entries| work!(name, LOOKUPS, get(entries, entries)), entries);
         add("insert into an empty map".into(), |name, entries| work!(name, entries, fill(entries)), entries);
         add("insert one, remove one".into(), |name, entries| work!(name, 20_000, turn_over(entries, 20_000)), entries);
         add("update".into(), |name, entries| work!(name, 20_000, increment(entries, 20_000)), entries);
@@ -310,7 +310,7 @@ fn works() -> Vec<(String, Box<dyn Fn() -> Work>)> {
     works
 }
 
-/// Nanoseconds of a clock of CPU time.
+/// Returns the time of a CPU-time clock in nanoseconds.
 fn cpu_ns(clock: libc::clockid_t) -> f64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: our memory.
@@ -318,7 +318,8 @@ fn cpu_ns(clock: libc::clockid_t) -> f64 {
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
-/// CPU times of each round: of the thread, and of the process.
+/// Measures `rounds` rounds. Returns for each side the CPU times in ns per operation: of the thread, and of the
+/// process.
 fn measure(work: &mut Work, rounds: usize) -> Vec<[Vec<f64>; 2]> {
     let mut samples = vec![[Vec::new(), Vec::new()]; work.sides.len()];
     for round in 0..=rounds {
@@ -331,7 +332,7 @@ fn measure(work: &mut Work, rounds: usize) -> Vec<[Vec<f64>; 2]> {
             (side.settle)();
             let process = cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID) - begin[1];
             drop(rest);
-            // The first round warms up.
+            // The first round is a warm-up.
             if round > 0 {
                 samples[which][0].push(thread / work.times as f64);
                 samples[which][1].push(process / work.times as f64);
@@ -341,7 +342,7 @@ fn measure(work: &mut Work, rounds: usize) -> Vec<[Vec<f64>; 2]> {
     samples
 }
 
-/// Median, 10th and 90th percentile.
+/// Returns the median, and the 10th and 90th percentile.
 fn quantiles(mut values: Vec<f64>) -> (f64, f64, f64) {
     values.sort_by(f64::total_cmp);
     let at = |part: f64| values[((values.len() - 1) as f64 * part).round() as usize];

@@ -21,7 +21,7 @@ const ROUTES: u32 = 2000;
 const CONNECTIONS: usize = 4;
 const RELOAD: Duration = Duration::from_millis(1);
 
-/// Tables that exist: made and not yet dropped.
+/// Number of tables that exist: created and not yet dropped.
 static ALIVE: AtomicU64 = AtomicU64::new(0);
 
 struct Table(HashMap<u32, Box<u32>>);
@@ -39,14 +39,14 @@ impl Drop for Table {
     }
 }
 
-/// How a library holds the table: reads, replaces and drops it.
+/// The table in one library's container, with its way to read, replace and drop tables.
 trait Side: Send + Sync + 'static {
     const NAME: &'static str;
     fn new(table: Table) -> Self;
     fn reload(&self, table: Table);
     /// Does two lookups in one table, with a pause between them.
     fn answer(&self, route: u32) -> impl Future<Output = u32> + Send;
-    /// Drops the tables that can be dropped.
+    /// Drops the replaced tables that can be dropped.
     fn settle(&self) {}
 }
 

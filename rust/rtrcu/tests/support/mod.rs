@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const ALIVE: u64 = 0x0a11_4e00_0a11_4e00;
 const DEAD: u64 = 0xdead_dead_dead_dead;
 
-/// A value that knows whether it has been dropped; its drop adds to its counter.
+/// A value that records whether it has been dropped; its drop increments its counter.
 pub struct Probe {
     state: AtomicU64,
     pub number: u64,
@@ -61,24 +61,24 @@ pub fn pause() -> impl Future<Output = ()> + Send {
     })
 }
 
-/// One poll, without a wake-up.
+/// Poll once, with a waker that does nothing.
 pub fn poll<P: DerefMut<Target: Future>>(future: &mut Pin<P>) -> Poll<<P::Target as Future>::Output> {
     future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
 }
 
 const A_MINUTE: Duration = Duration::from_secs(60);
 
-/// Wait until `done`, for a minute at most.
+/// Wait until `done` returns true; panic after one minute.
 #[track_caller]
 pub fn eventually(mut done: impl FnMut() -> bool) {
     let end = Instant::now() + A_MINUTE;
     while !done() {
-        assert!(Instant::now() < end, "it has not come to that within a minute");
+        assert!(Instant::now() < end, "the condition was not true within a minute");
         thread::yield_now();
     }
 }
 
-/// Wait for the future's output, for a minute at most.
+/// Wait for the future's output; panic after one minute.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
@@ -95,12 +95,12 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             return output;
         }
         let left = end.saturating_duration_since(Instant::now());
-        assert!(!left.is_zero(), "it was not ready within a minute");
+        assert!(!left.is_zero(), "the future was not ready within a minute");
         thread::park_timeout(left);
     }
 }
 
-/// Counts how often it is called.
+/// A waker that counts how often it is called.
 #[derive(Default)]
 pub struct Bell {
     rung: AtomicU64,
@@ -128,20 +128,21 @@ pub fn is_emulated() -> bool {
     std::env::var_os("RTRCU_TEST_RUNNER").is_some()
 }
 
-/// For tests that set state of the process, or that leak: run this one as a child, alone; return whether it succeeded
-/// and its output; in the child, `None`. Leaks are detected unless the test leaks on purpose.
+/// For tests that change state of the process, or that leak: run the test `name` alone in a child process. Returns
+/// whether the child succeeded, and its output; called in the child, returns `None`. Leaks are detected unless `leaks`
+/// is set.
 pub fn alone(name: &str, leaks: bool) -> Option<(bool, String)> {
     let child = child(name, leaks)?.output().unwrap();
     let said = [child.stdout, child.stderr].concat();
     Some((child.status.success(), String::from_utf8_lossy(&said).into_owned()))
 }
 
-/// The command that runs this test as a child, alone; in the child, `None`.
+/// Returns the command that runs the test `name` alone in a child process; called in the child, returns `None`.
 pub fn child(name: &str, leaks: bool) -> Option<Command> {
     if std::env::var_os("RTRCU_TEST_ALONE").is_some() {
         return None;
     }
-    // Under an emulator, so is the child.
+    // If this process runs under an emulator, the child needs the emulator too.
     let runner = std::env::var("RTRCU_TEST_RUNNER").unwrap_or_default();
     let program = std::env::current_exe().unwrap();
     let mut words = runner.split_whitespace().map(Into::into).chain([program.into_os_string()]);
@@ -151,11 +152,11 @@ pub fn child(name: &str, leaks: bool) -> Option<Command> {
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
         .env("RTRCU_TEST_ALONE", "1")
         .env("ASAN_OPTIONS", if leaks { "detect_leaks=0" } else { "" })
-        .env("TSAN_OPTIONS", "die_after_fork=0"); // a fork's child makes threads
+        .env("TSAN_OPTIONS", "die_after_fork=0"); // forked children create threads
     Some(command)
 }
 
-/// Run the rest of the test in a process of its own.
+/// Run the rest of the test in a child process; in the parent, return after the child's success.
 #[allow(unused_macros)]
 macro_rules! alone {
     ($name:literal $(, leaks = $leaks:literal)?) => {
@@ -166,7 +167,7 @@ macro_rules! alone {
     };
 }
 
-/// A generator for random tests; its seed is RTRCU_TEST_SEED or new, and is printed.
+/// A generator for random tests. Its seed is RTRCU_TEST_SEED, or else the time; it prints the seed, for a replay.
 pub struct Random(u64);
 
 impl Random {

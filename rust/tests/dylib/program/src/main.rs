@@ -4,13 +4,13 @@ use std::ffi::CString;
 
 use rtrcu::{Rcu, RcuMap};
 
-/// More copies of the plugin than the loader has room for in its initial-exec thread-local storage.
+/// Loads more copies of the plugin than the loader's space for initial-exec thread-local storage can hold.
 fn load_copies(plugin: &str) {
     for i in 0..12 {
         let copy = format!("{plugin}.{i}");
         std::fs::copy(plugin, &copy).unwrap();
         let copy = CString::new(copy).unwrap();
-        // SAFETY: the plugin's own, and its function has that type.
+        // SAFETY: the file is a copy of the plugin, and the function that is looked up has this type.
         let value = unsafe {
             let handle = libc::dlopen(copy.as_ptr(), libc::RTLD_NOW);
             assert!(!handle.is_null(), "copy {i} is not loaded");
