@@ -14,7 +14,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// Sizes are multiples of this, and blocks are aligned to it.
+/// The sizes of blocks are multiples of this number of bytes, and blocks are aligned to it.
 const STEP: usize = 16;
 const SIZES: usize = 16;
 /// The number of blocks in a batch.
@@ -22,10 +22,11 @@ const BATCH: usize = 64;
 /// The most bytes that the depots of all sizes keep.
 const DEPOT_BYTES: usize = 1 << 20;
 
-/// Sanitizers and Miri would not see an access to a block that is reused.
+/// False under Miri and AddressSanitizer, which cannot detect an access to a dropped value if its block is reused. True
+/// in unit tests.
 const REUSES: bool = cfg!(any(test, not(any(miri, rtrcu_asan))));
 
-/// The index of the block size that fits; `None`: the layout is the allocator's.
+/// The index of the smallest block size that fits; `None`: the program's allocator serves the layout.
 const fn size_index(layout: Layout) -> Option<usize> {
     let fits = REUSES && layout.size() <= STEP * SIZES && layout.align() <= STEP && layout.size() != 0;
     if fits { Some((layout.size() - 1) / STEP) } else { None }
@@ -40,19 +41,20 @@ const fn block_layout(index: usize) -> Layout {
     unsafe { Layout::from_size_align_unchecked(bytes(index), STEP) }
 }
 
-/// A free block: an element of a list.
+/// A free block, as an element of a list of free blocks.
 struct Free {
     next: *mut Free,
-    /// Links batches in a depot; used in the first block of a batch.
+    /// The next batch of the depot; used only in the first block of a batch.
     next_batch: *mut Free,
 }
 
 /// The free blocks of one size that a thread keeps.
 struct Kept {
-    /// A list of `count` blocks, which the thread uses.
+    /// A list of `count` blocks, from which the thread takes blocks and to which it returns them.
     first: Cell<*mut Free>,
     count: Cell<usize>,
-    /// A whole batch or null, so that a thread that alternates between two batches does not use the depot each time.
+    /// A further full batch, or null. Without it, a thread that in turn takes and returns a few blocks could use the
+    /// depot each time.
     spare: Cell<*mut Free>,
 }
 
@@ -98,14 +100,14 @@ pub(crate) fn take(layout: Layout) -> NonNull<u8> {
 #[inline]
 pub(crate) unsafe fn give(memory: NonNull<u8>, layout: Layout) {
     let Some(index) = size_index(layout) else {
-        // SAFETY: larger blocks come from the allocator, with this layout.
+        // SAFETY: memory of a layout without a block size came from the allocator, with this layout.
         return unsafe { dealloc(memory.as_ptr(), layout) };
     };
     let block = memory.cast::<Free>().as_ptr();
-    // SAFETY: the block is ours, large enough and aligned; it came from `take()` with this index.
+    // SAFETY: the block belongs to this call, and is large enough and aligned; it came from `take()` with this index.
     let kept = KEPT.try_with(|sizes| unsafe { sizes.0[index].give(block, index) });
     if kept.is_err() {
-        // SAFETY: as above; this thread is exiting and keeps no blocks.
+        // SAFETY: the block came from the allocator with this layout. This thread is exiting and keeps no blocks.
         unsafe { dealloc(memory.as_ptr(), block_layout(index)) }
     }
 }
@@ -114,12 +116,12 @@ pub(crate) unsafe fn give(memory: NonNull<u8>, layout: Layout) {
 #[inline(never)]
 fn allocate(layout: Layout) -> NonNull<u8> {
     let layout = size_index(layout).map_or(layout, block_layout);
-    // SAFETY: a node has a head, so it has a size.
+    // SAFETY: a node has a head, so the size of its layout is not 0.
     NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
 impl Kept {
-    /// Take a block from the list; null: none is left here or in the depot.
+    /// Take a block from the list; null: the thread has none, and the depot is empty or busy.
     #[inline]
     fn take(&self, index: usize) -> *mut Free {
         if self.first.get().is_null() && !self.refill(index) {
@@ -148,7 +150,7 @@ impl Kept {
         self.count.set(self.count.get() + 1);
     }
 
-    /// Refill the empty list with the spare batch or a batch of the depot. False: there is neither.
+    /// Refill the empty list with the spare batch or a batch of the depot. Returns false if there is neither.
     #[cold]
     #[inline(never)]
     fn refill(&self, index: usize) -> bool {
@@ -158,7 +160,8 @@ impl Kept {
         self.count.get() != 0
     }
 
-    /// Empty the full list: it becomes the spare batch, and the previous spare batch goes to the depot.
+    /// Empty the list, which is full: its blocks become the spare batch. The previous spare batch is added to the
+    /// depot, or freed if the depot refuses it.
     #[cold]
     #[inline(never)]
     fn make_room(&self, index: usize) {
@@ -170,7 +173,7 @@ impl Kept {
     }
 }
 
-/// Called when the thread exits.
+/// Frees the blocks that the thread keeps, when the thread exits.
 impl Drop for KeptSizes {
     fn drop(&mut self) {
         for (index, kept) in self.0.iter().enumerate() {
@@ -180,7 +183,7 @@ impl Drop for KeptSizes {
     }
 }
 
-/// Return the blocks of a list, which belongs to the caller, to the allocator.
+/// Return the blocks of the caller's list to the allocator.
 fn free_all(mut block: *mut Free, index: usize) {
     while !block.is_null() {
         // SAFETY: the list is the caller's, and its blocks came from the allocator with this layout.
@@ -209,7 +212,8 @@ impl Depot {
         batch
     }
 
-    /// Add a batch. False: the depots are full, or this one is busy; the batch still belongs to the caller.
+    /// Add a batch. Returns false if the depots are full or this depot is busy; the batch then still belongs to the
+    /// caller.
     fn give(&self, batch: *mut Free, index: usize) -> bool {
         let size = BATCH * bytes(index);
         let given = DEPOT_USED.fetch_add(size, Relaxed) + size <= DEPOT_BYTES
@@ -226,7 +230,8 @@ impl Depot {
         given
     }
 
-    /// Run `f`, which must not panic, unless another thread is using the depot.
+    /// Run `f` on the list of batches; if another thread is using the depot, do nothing and return `None`. `f` must not
+    /// panic.
     fn alone<R>(&self, f: impl FnOnce(&mut *mut Free) -> R) -> Option<R> {
         if self.is_busy.swap(true, Acquire) {
             return None;
@@ -246,16 +251,16 @@ mod tests {
     use std::sync::{Mutex, PoisonError};
     use std::thread;
 
-    /// Each test uses block sizes that no other test uses.
+    /// A layout of `bytes` bytes. Each test uses a block size that no other test uses.
     fn layout(bytes: usize) -> Layout {
         Layout::from_size_align(bytes, 8).unwrap()
     }
 
-    /// Tests of the depots, which have one limit, run one after the other.
+    /// Locked by each test of the depots: the depots share one limit, so these tests run one after the other.
     static DEPOT_TESTS: Mutex<()> = Mutex::new(());
 
     struct Sent(NonNull<u8>);
-    // SAFETY: blocks belong to no thread.
+    // SAFETY: any thread may use and return a block.
     unsafe impl Send for Sent {}
 
     fn take_many(count: usize, layout: Layout) -> Vec<Sent> {
@@ -274,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_gets_back_the_blocks_that_it_freed() {
+    fn a_thread_reuses_the_blocks_that_it_freed() {
         let layout = layout(250);
         for count in [1, BATCH, BATCH + 1, 2 * BATCH] {
             let first = take_many(count, layout);
@@ -289,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_passes_from_the_thread_that_frees_to_the_one_that_allocates() {
+    fn blocks_that_one_thread_freed_are_reused_by_another_thread() {
         let _alone = DEPOT_TESTS.lock().unwrap_or_else(PoisonError::into_inner);
         let layout = layout(230);
         let blocks = take_many(3 * BATCH, layout);
@@ -313,13 +318,13 @@ mod tests {
         assert_eq!(addresses(&blocks).len(), 4 * BATCH);
         give_all(blocks, layout);
 
-        // SAFETY: no other thread uses this depot.
+        // SAFETY: `is_busy` is set, so no other thread uses this depot.
         assert!(unsafe { *depot.batches.get() }.is_null());
         depot.is_busy.store(false, Relaxed);
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "too many blocks for it")]
+    #[cfg_attr(miri, ignore = "it takes too many blocks for Miri")]
     fn depots_keep_no_more_than_their_limit() {
         let _alone = DEPOT_TESTS.lock().unwrap_or_else(PoisonError::into_inner);
         let layout = layout(190);
@@ -339,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_and_aligned_values_have_blocks_of_their_own() {
+    fn values_that_fit_no_block_come_from_the_allocator() {
         for layout in [layout(257), Layout::from_size_align(64, 64).unwrap()] {
             assert_eq!(size_index(layout), None);
             let block = take(layout);
@@ -350,7 +355,7 @@ mod tests {
 
     /// A block has one owner at a time, and keeps what its owner wrote.
     #[test]
-    fn threads_that_exchange_blocks_do_not_share_any() {
+    fn threads_that_exchange_blocks_never_own_the_same_block() {
         let _alone = DEPOT_TESTS.lock().unwrap_or_else(PoisonError::into_inner);
         let layout = layout(170);
         let rounds = if cfg!(miri) { 3 } else { 300 };

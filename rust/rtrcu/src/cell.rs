@@ -19,7 +19,7 @@ use crate::retired::Retired;
 /// A shared value that is replaced as a whole. Readers load it without waiting; a replaced value is dropped after a
 /// grace period, when no reader can hold it any more.
 ///
-/// A reference is valid while both the cell and the guard or section, under which it was loaded, live:
+/// A reference is valid while the cell lives, and while the guard or section under which it was loaded lives:
 ///
 /// ```
 /// use rtrcu::{read, Rcu};
@@ -36,7 +36,8 @@ use crate::retired::Retired;
 /// ```
 ///
 /// Dropping the cell drops its value immediately: the dropping code owns the cell, so no reference from it is alive.
-/// This holds for cells inside values too: a retired value takes one grace period, however many cells are nested in it.
+/// The same holds for cells inside a retired value: however deeply cells are nested, one grace period is enough for all
+/// of them.
 pub struct Rcu<T> {
     cell: RcuOption<T>,
 }
@@ -65,7 +66,7 @@ unsafe impl<T: Send> Send for RcuOption<T> {}
 // (`Send`).
 unsafe impl<T: Send + Sync> Sync for RcuOption<T> {}
 
-// A panic leaves a whole value in the cell: one instruction stores or removes it.
+// A panic never leaves a half-changed value in the cell: one instruction stores or removes a value.
 impl<T: RefUnwindSafe> RefUnwindSafe for RcuOption<T> {}
 impl<T: RefUnwindSafe> UnwindSafe for RcuOption<T> {}
 
@@ -84,9 +85,9 @@ impl<T> RcuOption<T> {
     #[inline(always)]
     pub fn load<'g>(&'g self, inside: &'g impl Protection) -> Option<&'g T> {
         let _ = inside;
-        // SAFETY: null, or a fully published node: the acquire pairs with the publisher's release. The thread that
-        // removes it retires it, and its grace period does not end while `inside` is borrowed. While the cell is
-        // borrowed, it is not dropped, nor its value taken by `&mut`.
+        // SAFETY: the pointer is null, or leads to a fully published node: the acquire pairs with the publisher's
+        // release. The thread that removes the node retires it, and its grace period does not end while `inside` is
+        // borrowed. While the cell is borrowed, the cell is not dropped, and no thread takes its value by `&mut`.
         unsafe { self.pointer.load(Acquire).as_ref().map(|node| &node.value) }
     }
 
@@ -98,21 +99,22 @@ impl<T> RcuOption<T> {
         Some(Ref { value, _guard: guard, cell: PhantomData })
     }
 
-    /// The value of a cell that has no other users.
+    /// A mutable reference to the value: `&mut self` rules out other users.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         // SAFETY: the cell is borrowed exclusively, so no loaded reference, which would borrow it, is alive.
         unsafe { self.pointer.get_mut().as_mut().map(|node| &mut node.value) }
     }
 
-    /// Take the value out of a cell that has no other users, immediately.
+    /// Take the value out of the cell. The caller owns the cell, so this needs no grace period.
     pub fn into_inner(mut self) -> Option<T> {
         self.take_alone().map(Owned::into_value)
     }
 
-    /// Remove the cell's node, which no reader can hold.
+    /// Remove the cell's node, which no reader can hold, since `&mut self` rules out other users.
     fn take_alone(&mut self) -> Option<Owned<T>> {
         let node = NonNull::new(std::mem::replace(self.pointer.get_mut(), null_mut()))?;
-        // SAFETY: the node came from `Node::leak`, is no longer in the cell, and references to it borrowed the cell.
+        // SAFETY: the node came from `Node::leak`, is no longer in the cell, and has no references left, since they
+        // would borrow the cell.
         Some(unsafe { Owned::from_raw(node) })
     }
 }
@@ -125,12 +127,12 @@ impl<T: Send + 'static> RcuOption<T> {
     /// Store `value`; the previous value is dropped after a grace period.
     pub fn store(&self, value: Option<T>) {
         if let Some(old) = self.exchange(value) {
-            // SAFETY: removed from the cell, once.
+            // SAFETY: only this call removed the node from the cell.
             unsafe { retire(old) }
         }
     }
 
-    /// The caller must retire the previous node.
+    /// Store `value`, and return the previous node. The caller must retire that node.
     fn exchange(&self, value: Option<T>) -> Option<NonNull<Node<T>>> {
         NonNull::new(self.pointer.swap(into_pointer(value), AcqRel))
     }
@@ -138,7 +140,7 @@ impl<T: Send + 'static> RcuOption<T> {
     /// Store `value` and return the previous one, which the caller owns once a grace period has passed.
     pub fn swap(&self, value: Option<T>) -> Option<Retired<T>> {
         let old = self.exchange(value)?;
-        // SAFETY: removed from the cell, once.
+        // SAFETY: only this call removed the node from the cell.
         Some(unsafe { Retired::new(old) })
     }
 
@@ -147,12 +149,12 @@ impl<T: Send + 'static> RcuOption<T> {
         self.swap(None)
     }
 
-    /// Store `new` if the cell still holds `current`, the value that was loaded under `inside`, and retire that value;
-    /// `None` stands for an empty cell.
+    /// Store `new` and retire `current`, if the cell still holds `current`, which was loaded under `inside`. `None`
+    /// stands for an empty cell.
     ///
     /// # Errors
     ///
-    /// `new`, if the cell holds another value by now.
+    /// Returns `new` if the cell no longer holds `current`.
     ///
     /// ```
     /// use rtrcu::{read, RcuOption};
@@ -179,8 +181,9 @@ impl<T: Send + 'static> RcuOption<T> {
         self.exchange_if(old, into_pointer(new)).map_err(|new| new.map(Owned::into_value))
     }
 
-    /// Replace the value by the one that `change` returns for it. If another thread replaces it meanwhile, `change` is
-    /// called again with the new value. `change` runs inside a section, so it must not wait for grace periods.
+    /// Replace the value by the result of `change`, which receives the current value. If another thread replaces the
+    /// value meanwhile, `change` is called again with the new value. `change` runs inside a section, so it must not
+    /// wait for grace periods.
     ///
     /// # Panics
     ///
@@ -210,13 +213,13 @@ impl<T: Send + 'static> RcuOption<T> {
         })
     }
 
-    /// Store `new` if the cell still holds `old`, and retire `old`; otherwise return `new`. A section must be open
-    /// since `old` was loaded, or `old` could be a new node at an old address.
+    /// Store `new` if the cell still holds `old`, and retire `old`; otherwise return `new`. A section must have been
+    /// open since `old` was loaded. Otherwise, `old` could be the address of a newer node.
     fn exchange_if(&self, old: *mut Node<T>, new: *mut Node<T>) -> Result<(), Option<Owned<T>>> {
         match self.pointer.compare_exchange(old, new, AcqRel, Acquire) {
             Ok(_) => {
                 if let Some(old) = NonNull::new(old) {
-                    // SAFETY: removed from the cell, once.
+                    // SAFETY: only this call removed the node from the cell.
                     unsafe { retire(old) }
                 }
                 Ok(())
@@ -229,7 +232,7 @@ impl<T: Send + 'static> RcuOption<T> {
 
 /// An update in progress on this thread; it is on the stack of the call that runs it.
 pub(crate) struct Updating {
-    /// The address of the cell, or of the entry of a map.
+    /// The address of the updated cell or entry of a map.
     cell: *const (),
     /// The update that encloses this one, or null.
     outer: *const Updating,
@@ -240,8 +243,8 @@ thread_local! {
 }
 
 impl Updating {
-    /// Run `update` of `cell`. Panics inside an update of the same cell: the outer update would find its value replaced
-    /// each time.
+    /// Run `update`, an update of `cell`. Panics if this thread is already inside an update of the same cell: the outer
+    /// update would find its value replaced each time.
     pub(crate) fn run<R>(cell: *const (), update: impl FnOnce() -> R) -> R {
         struct Ends(*const Updating);
         impl Drop for Ends {
@@ -299,8 +302,8 @@ impl<T> Rcu<T> {
     #[inline(always)]
     pub fn load<'g>(&'g self, inside: &'g impl Protection) -> &'g T {
         let _ = inside;
-        // SAFETY: as in `RcuOption::load()`; never null: only nodes are stored, and removing the last one consumes the
-        // cell.
+        // SAFETY: as in `RcuOption::load()`. The pointer is not null: only nodes are stored, and only a call that
+        // consumes the cell removes a node without storing another.
         unsafe { &(*self.cell.pointer.load(Acquire)).value }
     }
 
@@ -317,14 +320,14 @@ impl<T> Rcu<T> {
         Ref { value, _guard: guard, cell: PhantomData }
     }
 
-    /// The value of a cell that has no other users.
+    /// A mutable reference to the value: `&mut self` rules out other users.
     pub fn get_mut(&mut self) -> &mut T {
-        self.cell.get_mut().expect("a cell that is never empty")
+        self.cell.get_mut().expect("an Rcu always holds a value")
     }
 
-    /// Take the value out of a cell that has no other users, immediately.
+    /// Take the value out of the cell. The caller owns the cell, so this needs no grace period.
     pub fn into_inner(self) -> T {
-        self.cell.into_inner().expect("a cell that is never empty")
+        self.cell.into_inner().expect("an Rcu always holds a value")
     }
 }
 
@@ -336,14 +339,14 @@ impl<T: Send + 'static> Rcu<T> {
 
     /// Store `new` and return the previous value, which the caller owns once a grace period has passed.
     pub fn swap(&self, new: T) -> Retired<T> {
-        self.cell.swap(Some(new)).expect("a cell that is never empty")
+        self.cell.swap(Some(new)).expect("an Rcu always holds a value")
     }
 
-    /// Store `new` if the cell still holds `current`, the value that was loaded under `inside`, and retire that value.
+    /// Store `new` and retire `current`, if the cell still holds `current`, which was loaded under `inside`.
     ///
     /// # Errors
     ///
-    /// `new`, if the cell holds another value by now.
+    /// Returns `new` if the cell no longer holds `current`.
     ///
     /// ```
     /// use rtrcu::{read, Rcu};
@@ -362,11 +365,12 @@ impl<T: Send + 'static> Rcu<T> {
             return Err(new);
         }
         let exchanged = self.cell.exchange_if(old, Node::leak(new).as_ptr());
-        exchanged.map_err(|new| new.expect("it was not null").into_value())
+        exchanged.map_err(|new| new.expect("the new node was not null").into_value())
     }
 
-    /// Replace the value by the one that `change` returns for it. If another thread replaces it meanwhile, `change` is
-    /// called again with the new value. `change` runs inside a section, so it must not wait for grace periods.
+    /// Replace the value by the result of `change`, which receives the current value. If another thread replaces the
+    /// value meanwhile, `change` is called again with the new value. `change` runs inside a section, so it must not
+    /// wait for grace periods.
     ///
     /// ```
     /// let hits = rtrcu::Rcu::new(0);
@@ -383,7 +387,7 @@ impl<T: Send + 'static> Rcu<T> {
     ///
     /// # Panics
     ///
-    /// If this thread is already inside an update of the same cell, which would never end.
+    /// If this thread is already inside an update of the same cell: the outer update would never end.
     pub fn update(&self, mut change: impl FnMut(&T) -> T) {
         self.cell.update(|old| old.map(&mut change));
     }
@@ -408,7 +412,7 @@ impl<T: Send + 'static> Rcu<T> {
 }
 
 impl<T> Rcu<Arc<T>> {
-    /// A clone of the current `Arc`, which needs no section.
+    /// A clone of the current `Arc`. It stays valid outside sections.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -443,10 +447,10 @@ impl<T: fmt::Debug> fmt::Debug for Rcu<T> {
 }
 
 /// A value together with the guard that protects it, returned by [`Rcu::get`], [`RcuOption::get`] and the `find()` of a
-/// `HashMap`. It stays on its thread.
+/// `HashMap`. A `Ref` stays on its thread.
 ///
-/// It holds a pointer, not a reference: a reference in a function's argument must stay valid until the function
-/// returns, and this value may be dropped before.
+/// A `Ref` holds a pointer, not a reference: a reference in an argument of a function must stay valid until the
+/// function returns, but the function may drop the `Ref` earlier.
 #[must_use = "the section ends when this is dropped"]
 pub struct Ref<'r, T> {
     value: NonNull<T>,
@@ -455,7 +459,7 @@ pub struct Ref<'r, T> {
 }
 
 impl<T> Ref<'_, T> {
-    /// The value was loaded under the guard, out of a cell or map that the result borrows.
+    /// Combine `value` with `guard`, under which it was loaded from a cell or map. The result borrows the cell or map.
     pub(crate) fn new(value: NonNull<T>, guard: Guard) -> Self {
         Self { value, _guard: guard, cell: PhantomData }
     }
@@ -466,7 +470,8 @@ impl<T> Deref for Ref<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: it was loaded under the guard, which lives as long as `self`, out of a cell that is borrowed.
+        // SAFETY: the value was loaded under the guard, which lives as long as `self`, from a cell or map that `self`
+        // borrows.
         unsafe { self.value.as_ref() }
     }
 }

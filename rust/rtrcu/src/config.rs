@@ -13,12 +13,12 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 /// those of the environment variables without `RTRCU_`. The project's page `docs/configuration.md` describes each.
 ///
 /// `stack_kb` sets the stacks of the library's threads, on which values are dropped: 2,048 KiB unless the environment
-/// (`RTRCU_STACK_KB`) or a configuration sets another size. It applies to threads that are created afterwards, so it is
-/// best applied before the first value is retired.
+/// (`RTRCU_STACK_KB`) or a configuration sets another size. A new size applies to threads that are created afterwards,
+/// so apply it before the first value is retired.
 ///
 /// With the driver `sched` the library has no thread of its own. Awaiting or polling a
-/// [`grace_period`](crate::grace_period), a [`Retired`](crate::Retired) or a [`Cookie`](crate::Cookie) does not advance
-/// its grace period then: only blocking calls and other threads' [`Qsbr::quiescent`](crate::Qsbr::quiescent) do.
+/// [`grace_period`](crate::grace_period), a [`Retired`](crate::Retired) or a [`Cookie`](crate::Cookie) then does not
+/// advance its grace period: only blocking calls and other threads' [`Qsbr::quiescent`](crate::Qsbr::quiescent) do.
 ///
 /// ```
 /// use rtrcu::Config;
@@ -34,7 +34,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The defaults, changed by the environment.
+    /// The default settings, as changed by environment variables.
     pub fn new() -> Self {
         let mut raw = rtrcu_sys::rtrcu_config::new();
         // SAFETY: the memory belongs to this function and has the size that is passed.
@@ -56,27 +56,29 @@ impl Config {
     ///
     /// If the name or the value is unknown to the library; the error lists the allowed values.
     pub fn set(mut self, name: &str, value: impl fmt::Display) -> Result<Self, ConfigError> {
-        let text = |text: String| CString::new(text).map_err(|_| ConfigError("a zero byte in a setting".into()));
+        let text = |text: String| CString::new(text).map_err(|_| ConfigError("a setting contains a zero byte".into()));
         let (name, value) = (text(name.to_owned())?, text(value.to_string())?);
-        // SAFETY: a configuration of the library's, and two C strings.
+        // SAFETY: the library has initialised the configuration, and the other arguments are C strings.
         match unsafe { rtrcu_sys::rtrcu_config_set(&mut self.raw, name.as_ptr(), value.as_ptr()) } {
             0 => Ok(self),
             _ => Err(ConfigError::last()),
         }
     }
 
-    /// Put the settings into force for all users of this crate in the process; best before the first use.
+    /// Put the settings into force for all users of this crate in the process. Call it before other functions of the
+    /// crate, if possible.
     ///
     /// # Errors
     ///
-    /// If the settings cannot work together; then nothing is changed.
+    /// If the settings do not fit together, or the library cannot create what they need. The previous settings stay in
+    /// force.
     ///
     /// # Panics
     ///
-    /// Where [`synchronize`](crate::synchronize) does.
+    /// In the situations in which [`synchronize`](crate::synchronize) panics.
     pub fn apply(&self) -> Result<(), ConfigError> {
         crate::wait::may_wait("Config::apply()");
-        // SAFETY: outside of sections, as has been checked.
+        // SAFETY: `may_wait()` has checked that the thread is outside sections.
         match unsafe { rtrcu_sys::rtrcu_configure(&self.raw) } {
             0 => Ok(()),
             _ => Err(ConfigError::last()),
@@ -96,7 +98,7 @@ pub struct ConfigError(String);
 
 impl ConfigError {
     fn last() -> Self {
-        // SAFETY: a C string that is valid until the next of these calls by this thread.
+        // SAFETY: the result is a C string, valid until this thread's next call that sets or applies settings.
         Self(unsafe { CStr::from_ptr(rtrcu_sys::rtrcu_config_error()) }.to_string_lossy().into_owned())
     }
 }
@@ -109,7 +111,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// The handler, as a pointer; null: none.
+/// The handler of stall reports, as a pointer; null: none.
 static HANDLER: AtomicPtr<()> = AtomicPtr::new(null_mut());
 
 thread_local! {
@@ -133,7 +135,7 @@ pub fn set_stall_handler(handler: Option<fn(&str)>) {
 unsafe extern "C" fn pass_on(line: *const c_char) {
     let handler = HANDLER.load(Acquire);
     if !handler.is_null() {
-        // SAFETY: stored above from a function of this type.
+        // SAFETY: `set_stall_handler()` stored the pointer from a function of this type.
         let handler = unsafe { std::mem::transmute::<*mut (), fn(&str)>(handler) };
         // SAFETY: the library's line is a C string that lives during the call.
         let line = unsafe { CStr::from_ptr(line) }.to_string_lossy();

@@ -27,9 +27,9 @@ use crate::node::{Node, Owned, reclaim};
 /// assert_eq!(*now, [1, 2]);
 /// ```
 ///
-/// A section costs two atomic additions, and the domain neither knows nor boosts its thread: for sections of
-/// microseconds use [`read()`](crate::read). Dropping the domain waits until all values that were replaced in it have
-/// been dropped; if a guard was leaked, it waits for ever.
+/// A section costs two atomic additions, and the library neither knows nor boosts the thread that reads. For sections
+/// that last microseconds, use [`read()`](crate::read). Dropping the domain waits until all values that were replaced
+/// in it have been dropped; if a guard was leaked, the drop waits for ever.
 pub struct Domain {
     /// On the heap, since the library keeps its address.
     state: Box<UnsafeCell<srcu_struct>>,
@@ -52,22 +52,22 @@ impl Domain {
     /// Begin a section. Wait-free.
     #[inline]
     pub fn read(&self) -> DomainGuard<'_> {
-        // SAFETY: a domain that has begun; the guard ends its section.
+        // SAFETY: the domain is initialised; the guard ends the section.
         let index = unsafe { rtrcu_sys::rtrcu_srcu_read_lock(self.state.get()) };
         DomainGuard { domain: self, index }
     }
 
-    /// Wait until every section of this domain that began before the call has ended. Never returns inside a section of
-    /// the calling thread.
+    /// Wait until every section of this domain that began before the call has ended. Never returns if the calling
+    /// thread is inside a section of this domain.
     pub fn synchronize(&self) {
-        // SAFETY: a domain that has begun.
+        // SAFETY: the domain is initialised.
         unsafe { rtrcu_sys::rtrcu_srcu_synchronize(self.state.get()) }
     }
 
-    /// Wait until every value that was replaced before the call has been dropped. Called in the drop of such a value it
+    /// Wait until every value that was replaced before the call has been dropped. A call in the drop of such a value
     /// would wait for itself, so it ends the program.
     pub fn barrier(&self) {
-        // SAFETY: a domain that has begun.
+        // SAFETY: the domain is initialised.
         unsafe { rtrcu_sys::rtrcu_srcu_barrier(self.state.get()) }
     }
 }
@@ -156,7 +156,7 @@ impl<'d, T: Send + 'static> RcuIn<'d, T> {
 
 impl<T: Send + 'static> Drop for RcuIn<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: references that were loaded borrow the cell, so none is left.
+        // SAFETY: loaded references borrow the cell, so no reference is left.
         drop(unsafe { Owned::from_raw(NonNull::new_unchecked(*self.pointer.get_mut())) });
     }
 }

@@ -13,7 +13,7 @@ use crate::section::Section;
 /// # Safety
 ///
 /// While a reference to the token exists, a grace period that begins after the token's section began does not end. Only
-/// this crate implements it.
+/// this crate implements the trait.
 pub unsafe trait Protection: sealed::Sealed {}
 
 mod sealed {
@@ -26,12 +26,11 @@ mod sealed {
 // the thread's word while the thread lives, and then as a parked task.
 unsafe impl Protection for Guard {}
 
-// SAFETY: the holder of a section drops its nesting, or its place on a list of parked tasks, after the future that
-// borrows it.
+// SAFETY: `section()` drops the body, which borrows the token, before it ends the section.
 unsafe impl Protection for Section {}
 
-/// Names the reason in compilers' errors if a guard would leave its thread: a trait object is not `Send`, and the error
-/// shows the trait's name. The supertraits are those that a guard should have.
+/// A trait whose name explains the compiler's error if a guard would leave its thread: a trait object is not `Send`,
+/// and the error shows the trait's name. The supertraits are the auto traits that a guard should have.
 trait GuardStaysOnItsThreadUseSectionAcrossAwait: UnwindSafe + RefUnwindSafe + Unpin {}
 
 /// A read-side critical section of the calling thread, which ends when the guard is dropped.
@@ -48,8 +47,8 @@ pub struct Guard {
 
 /// Begin a read-side critical section.
 ///
-/// Wait-free: no atomic instruction, fence or call on the fast path. Sections nest; a thread that has more than half a
-/// million open at a time ends the program.
+/// Wait-free: no atomic instruction, fence or call on the fast path. Sections nest; the program is aborted when 524,288
+/// are open on one thread.
 ///
 /// ```
 /// use rtrcu::{read, Rcu};
@@ -79,7 +78,7 @@ impl fmt::Debug for Guard {
     }
 }
 
-/// Does the calling thread have a [`Guard`]?
+/// Does the calling thread have a [`Guard`], or is it in the first poll of a [`section`](crate::section())?
 #[inline]
 pub fn is_reading() -> bool {
     nesting() != 0

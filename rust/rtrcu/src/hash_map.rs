@@ -12,15 +12,15 @@ use crate::cell::{Ref, Updating};
 use crate::guard::{Protection, read};
 use crate::hash_table::{Found, Fresh, Table, Walk};
 
-/// Buckets of one step of a walk, with about four entries each.
+/// The number of buckets in one step of a walk. A bucket has about four entries.
 const STEP: u32 = 16;
 
-/// A hash map that many threads read and change at the same time. Readers never wait, even while it grows or shrinks.
-/// The time of a change does not depend on the size of the map.
+/// A hash map that many threads read and change at the same time. Readers never wait, even while the map grows or
+/// shrinks. The time of a change does not depend on the size of the map.
 ///
 /// A thread of the library, `rtrcu-resize`, moves the entries of all maps to more or fewer buckets. A change waits
-/// neither for a resize nor for a grace period: at most for another change, or for the move of one bucket, in the same
-/// part of the map. Hash, comparison and closures of the program run outside of all locks.
+/// neither for a resize nor for a grace period. It waits at most for another change, or for the move of one bucket, in
+/// the same part of the map. Hash, comparison and closures of the program run outside of all locks.
 ///
 /// An entry never changes: `insert` and `update` put another entry in its place. An entry that left the map is dropped
 /// after a grace period. A reference lives as long as both the map and the guard, or section, under which it was found:
@@ -44,8 +44,8 @@ const STEP: u32 = 16;
 /// them, and each change copies the map.
 ///
 /// On a thread with deadlines ([`Turn`](crate::Turn)) a change makes no system call unless it waits for another change,
-/// or the allocator makes one. The child of a `fork()` can read a map. A change there may wait forever if another
-/// thread was changing the map during the fork.
+/// or the allocator makes a system call. The child of a `fork()` can read a map. A change in the child may wait forever
+/// if another thread was changing the map during the fork.
 pub struct HashMap<K, V, S = RandomState> {
     table: Table<K, V>,
     hasher: S,
@@ -56,13 +56,13 @@ impl<K, V> HashMap<K, V> {
     ///
     /// # Panics
     ///
-    /// If memory or the library's thread is refused;
-    /// [`try_with_capacity_and_hasher`](HashMap::try_with_capacity_and_hasher) returns this as an error.
+    /// If there is no memory, or the library's thread cannot be created;
+    /// [`try_with_capacity_and_hasher`](HashMap::try_with_capacity_and_hasher) returns an error instead.
     pub fn new() -> Self {
         Self::with_hasher(RandomState::new())
     }
 
-    /// An empty map with room for `capacity` entries; it does not shrink below that.
+    /// An empty map with room for `capacity` entries; it does not shrink below that room.
     ///
     /// # Panics
     ///
@@ -73,8 +73,8 @@ impl<K, V> HashMap<K, V> {
 }
 
 impl<K, V, S> HashMap<K, V, S> {
-    /// An empty map that hashes its keys by `hasher`. For keys from outside the program use one with a secret, as
-    /// [`RandomState`] has.
+    /// An empty map that hashes its keys by `hasher`. If the keys come from outside the program, use a hasher with a
+    /// secret seed, such as [`RandomState`].
     ///
     /// # Panics
     ///
@@ -83,7 +83,8 @@ impl<K, V, S> HashMap<K, V, S> {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// See [`with_capacity`](HashMap::with_capacity) and [`with_hasher`](Self::with_hasher).
+    /// An empty map with both settings: see [`with_capacity`](HashMap::with_capacity) and
+    /// [`with_hasher`](Self::with_hasher).
     ///
     /// # Panics
     ///
@@ -97,15 +98,15 @@ impl<K, V, S> HashMap<K, V, S> {
     ///
     /// # Errors
     ///
-    /// No memory; no thread for the library; a capacity above 2^34.
+    /// If there is no memory, if the library's thread cannot be created, or if `capacity` is above 2^34.
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> io::Result<Self> {
-        // The library grows a table above 4.5 entries per bucket.
+        // Four entries per bucket: the library grows a table above 4.5.
         let buckets = (capacity as u64).div_ceil(4);
         Ok(Self { table: Table::new(buckets)?, hasher })
     }
 
-    /// The number of entries, exact while no thread changes the map. It reads a counter for each part of the map, up to
-    /// 1,024.
+    /// The number of entries, exact while no thread changes the map. The call reads one counter for each part of the
+    /// map, up to 1,024 counters.
     pub fn len(&self) -> usize {
         self.table.counters().entries as usize
     }
@@ -134,18 +135,19 @@ impl<K, V, S> HashMap<K, V, S> {
         }
     }
 
-    /// All entries, in no order, in the caller's section. An entry that is present throughout is returned once, any
-    /// other at most once for each time that it is inserted.
+    /// Iterate over all entries, in no particular order, inside the caller's section. An entry that is in the map
+    /// during the whole iteration is returned once. Any other entry is returned at most once for each time that it is
+    /// inserted.
     ///
-    /// The section lasts as long as the iteration. [`for_each`](Self::for_each) and [`step`](Self::step) use short
-    /// ones.
+    /// The section lasts as long as the iteration. With [`for_each`](Self::for_each) and [`step`](Self::step), sections
+    /// can be short.
     pub fn iter<'g>(&'g self, inside: &'g impl Protection) -> Iter<'g, K, V> {
         Iter { found: Vec::new(), rest: Some(Walk::new(&self.table, 0, inside)) }
     }
 
     /// Return the entries of the next `buckets` buckets, with about four entries each, and move `cursor` beyond them.
     /// After the last bucket the cursor is at the start again. A walk by such steps returns the same entries as
-    /// [`iter`](Self::iter), even if the map grows or shrinks between them.
+    /// [`iter`](Self::iter), even if the map grows or shrinks between the steps.
     ///
     /// ```
     /// use rtrcu::{Cursor, HashMap, read};
@@ -192,7 +194,7 @@ impl<K, V, S> HashMap<K, V, S> {
 }
 
 impl<K: Eq + Hash, V, S: BuildHasher> HashMap<K, V, S> {
-    /// The value of `key`, which `inside` protects. Wait-free, if hash and comparison are.
+    /// The value of `key`, which `inside` protects. Wait-free if the hash and the comparison of keys are.
     #[inline]
     pub fn get<'g, Q>(&'g self, key: &Q, inside: &'g impl Protection) -> Option<&'g V>
     where
@@ -240,7 +242,7 @@ impl<K: Eq + Hash, V, S: BuildHasher> HashMap<K, V, S> {
         self.get(key, &read()).is_some()
     }
 
-    /// The value of `key`, in a map without other owners.
+    /// A mutable reference to the value of `key`: `&mut self` rules out other users.
     pub fn get_mut<Q>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -266,8 +268,8 @@ where
     V: Send + 'static,
     S: BuildHasher,
 {
-    /// Give `key` this value; readers find the old value or the new one. Returns true if the key had none. The key in
-    /// the map is replaced together with its value.
+    /// Set the value of `key`; readers find the old value or the new one. Returns true if the key had no value.
+    /// Otherwise the key in the map is replaced together with its value.
     pub fn insert(&self, key: K, value: V) -> bool {
         let hash = self.hasher.hash_one(&key);
         let mut fresh = Fresh::new(key, value);
@@ -284,11 +286,11 @@ where
         }
     }
 
-    /// Give `key` this value unless it has one.
+    /// Set the value of `key`, unless the key has a value.
     ///
     /// # Errors
     ///
-    /// Both arguments, if the key has a value.
+    /// Returns both arguments if the key has a value.
     ///
     /// ```
     /// let owners = rtrcu::HashMap::new();
@@ -302,8 +304,8 @@ where
         inserted.map(drop).map_err(|(fresh, _)| fresh.into_pair())
     }
 
-    /// The value of `key`; if it has none, insert the value that `make` returns. If several threads insert, one value
-    /// stays, and all of them receive it.
+    /// The value of `key`; if it has none, insert the value that `make` returns. If several threads insert a value at
+    /// the same time, one value stays in the map, and all threads receive that value.
     ///
     /// ```
     /// use rtrcu::{read, HashMap};
@@ -358,9 +360,9 @@ where
         }
     }
 
-    /// Replace the value of `key` by the one that `change` makes of it. If another thread was faster, `change` is
-    /// called again with the newer value. `change` runs inside a section, so it must not wait for grace periods.
-    /// Returns true if the key has a value.
+    /// Replace the value of `key` by the result of `change`, which receives the current value. If another thread
+    /// replaces the value meanwhile, `change` is called again with the newer value. `change` runs inside a section, so
+    /// it must not wait for grace periods. Returns false if the key has no value.
     ///
     /// ```
     /// let hits = rtrcu::HashMap::new();
@@ -373,11 +375,12 @@ where
     /// assert_eq!(*hits.find("/").unwrap(), 4);
     /// ```
     ///
-    /// A `change` that replaces the value of the same key is called again; one that does so each time never ends.
+    /// A `change` that itself replaces the value of the key is called again; if it does so each time, the update never
+    /// ends.
     ///
     /// # Panics
     ///
-    /// Inside another update of the same value by this thread, which would never end.
+    /// If this thread is already inside an update of the same value: the outer update would never end.
     pub fn update<Q>(&self, key: &Q, mut change: impl FnMut(&V) -> V) -> bool
     where
         K: Borrow<Q> + Clone,
@@ -412,7 +415,7 @@ where
         }
     }
 
-    /// Remove the entries for which `keep` returns false, in a walk as that of [`for_each`](HashMap::for_each).
+    /// Remove the entries for which `keep` returns false, in a walk like that of [`for_each`](HashMap::for_each).
     pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
         self.for_each_found(|found| {
             if !keep(found.key(), found.value()) {
@@ -421,7 +424,7 @@ where
         });
     }
 
-    /// Remove the entries that are present during the whole call.
+    /// Remove the entries that are in the map during the whole call. Entries that are inserted meanwhile may stay.
     pub fn clear(&self) {
         self.retain(|_, _| false);
     }
@@ -454,7 +457,7 @@ impl<K: fmt::Debug, V: fmt::Debug, S> fmt::Debug for HashMap<K, V, S> {
     }
 }
 
-/// Entries of a map: see [`HashMap::iter`] and [`HashMap::step`].
+/// An iterator over entries of a map: see [`HashMap::iter`] and [`HashMap::step`].
 pub struct Iter<'g, K, V> {
     found: Vec<Found<'g, K, V>>,
     rest: Option<Walk<'g, K, V>>,
@@ -486,7 +489,7 @@ impl<K, V> fmt::Debug for Iter<'_, K, V> {
 pub struct Cursor(u64);
 
 impl Cursor {
-    /// True before the first step and after the last one.
+    /// True before the first step and after the last step of a walk.
     pub fn is_at_start(&self) -> bool {
         self.0 == 0
     }
@@ -498,16 +501,16 @@ impl Cursor {
 pub struct HashMapStats {
     /// The number of entries, exact while no thread changes the map.
     pub entries: u64,
-    /// The number of buckets; during a resize the old number.
+    /// The number of buckets; during a resize, the number before the resize.
     pub buckets: u64,
-    /// Most entries that an insert has seen in one bucket.
+    /// The largest number of entries that an insert has seen in one bucket.
     pub longest_chain: u64,
     /// Completed resizes.
     pub resizes: u64,
     /// Longest time for which the library's thread has locked a part of the map, in nanoseconds.
     pub longest_move_ns: u64,
-    /// Attempts to resize that found no memory. Without a resize the map is slower.
+    /// Attempts to resize that failed for lack of memory. Until a resize succeeds, the map is slower.
     pub no_memory: u64,
-    /// Resizes requested while the library's thread could not be started. Without a resize the map is slower.
+    /// Resizes requested while the library's thread could not be started. Until a resize succeeds, the map is slower.
     pub no_resizer: u64,
 }

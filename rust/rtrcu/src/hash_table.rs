@@ -17,7 +17,7 @@ use rtrcu_sys::{rtrcu_hash, rtrcu_hash_config, rtrcu_hash_counters, rtrcu_hash_n
 use crate::guard::{Protection, read};
 use crate::node::{Node, Owned, OwnedList, retire};
 
-/// A key and its value, in a table.
+/// An entry of a table: the links by which the table finds it, its key and its value.
 #[repr(C)]
 struct Entry<K, V> {
     /// Belongs to the library from the insertion on.
@@ -26,7 +26,7 @@ struct Entry<K, V> {
     value: V,
 }
 
-/// The address of an entry, as that of its node.
+/// The address of the node that contains an entry.
 type Place<K, V> = NonNull<Node<Entry<K, V>>>;
 
 /// The offset of an entry's links in its node.
@@ -39,16 +39,18 @@ fn links_of<K, V>(place: Place<K, V>) -> *mut rtrcu_hash_node {
     unsafe { place.as_ptr().byte_add(links_at::<K, V>()).cast() }
 }
 
+/// The node that contains `links`.
+///
 /// # Safety
 ///
-/// The links are those of an entry of these types.
+/// `links` is the field of an `Entry<K, V>` in a node.
 #[inline(always)]
 unsafe fn place_of<K, V>(links: NonNull<rtrcu_hash_node>) -> Place<K, V> {
     // SAFETY: the links are at this offset of a node.
     unsafe { links.byte_sub(links_at::<K, V>()).cast() }
 }
 
-/// An entry of a table that a section protects for `'g`.
+/// An entry of a table. A section protects the entry for `'g`.
 pub(crate) struct Found<'g, K, V> {
     place: Place<K, V>,
     lives: PhantomData<&'g Entry<K, V>>,
@@ -64,7 +66,8 @@ impl<K, V> Copy for Found<'_, K, V> {}
 impl<'g, K, V> Found<'g, K, V> {
     /// # Safety
     ///
-    /// The entry is in a table, or was at some time in the section that lasts for `'g`; so is the table.
+    /// The table exists for `'g`, and a section lasts for `'g`. The entry was in the table at some time in that
+    /// section.
     #[inline(always)]
     unsafe fn new(place: Place<K, V>) -> Self {
         Self { place, lives: PhantomData }
@@ -72,8 +75,8 @@ impl<'g, K, V> Found<'g, K, V> {
 
     #[inline(always)]
     pub(crate) fn key(self) -> &'g K {
-        // SAFETY: by `new()` it is dropped after `'g`: entries that are removed after a grace period, those that stay
-        // with the table. Keys of a table do not change.
+        // SAFETY: by the contract of `new()`, the entry is dropped after `'g`: a removed entry after a grace period,
+        // any other entry with its table. Keys of a table do not change.
         unsafe { &(*self.place.as_ptr()).value.key }
     }
 
@@ -100,7 +103,7 @@ impl<K, V> Fresh<K, V> {
     }
 
     pub(crate) fn key(&self) -> &K {
-        // SAFETY: only this code has the entry.
+        // SAFETY: only `self` has the entry.
         unsafe { &(*self.0.as_raw().as_ptr()).value.key }
     }
 
@@ -119,7 +122,7 @@ impl<K, V> Fresh<K, V> {
 /// that has its key.
 pub(crate) type Inserted<'g, K, V> = Result<Found<'g, K, V>, (Fresh<K, V>, Found<'g, K, V>)>;
 
-/// A table of the library that owns entries of these types.
+/// A hash table of the C library, with its entries, which it owns.
 pub(crate) struct Table<K, V> {
     table: NonNull<rtrcu_hash>,
     /// Invariant in both types, as a cell is.
@@ -137,13 +140,13 @@ impl<K, V> Table<K, V> {
     pub(crate) fn new(buckets: u64) -> io::Result<Self> {
         let config = rtrcu_hash_config { buckets, ..Default::default() };
         let mut table = null_mut();
-        // SAFETY: ordinary context.
+        // SAFETY: the call is made in ordinary context.
         let error = unsafe { rtrcu_sys::rtrcu_hash_create(&mut table, &config) };
         let table = NonNull::new(table).ok_or_else(|| io::Error::from_raw_os_error(-error))?;
         Ok(Self { table, owns: PhantomData })
     }
 
-    /// An entry of this hash that `matches` accepts. Wait-free.
+    /// Find an entry of this hash that `matches` accepts. Wait-free.
     #[inline(always)]
     pub(crate) fn find<'g>(
         &'g self,
@@ -153,10 +156,10 @@ impl<K, V> Table<K, V> {
     ) -> Option<Found<'g, K, V>> {
         let _ = inside;
         let found = |links| {
-            // SAFETY: entries of this table are of these types, and both it and its section are borrowed.
+            // SAFETY: entries of this table are of these types, and both the table and a section are borrowed.
             unsafe { Found::new(place_of(links)) }
         };
-        // SAFETY: the table lives as long as it is borrowed, and so does a section.
+        // SAFETY: the table and the section are borrowed, so both last during the call.
         unsafe { rtrcu_sys::rtrcu_hash_lookup(self.table.as_ptr(), hash, |links| matches(found(links))).map(found) }
     }
 
@@ -167,19 +170,19 @@ impl<K, V> Table<K, V> {
         counters
     }
 
-    /// The value of an entry.
+    /// A mutable reference to the value of an entry of this hash that `matches` accepts.
     pub(crate) fn value_mut(&mut self, hash: u64, matches: impl Fn(&K) -> bool) -> Option<&mut V> {
         let place = self.find(&read(), hash, |found| matches(found.key()))?.place;
-        // SAFETY: borrowed exclusively, so no other thread has the table, and references to its entries have ended.
-        // The library's thread, which moves entries, does not read values.
+        // SAFETY: the table is borrowed exclusively, so no other thread uses it, and references to its entries have
+        // ended. The library's thread, which moves entries, does not read values.
         Some(unsafe { &mut (*place.as_ptr()).value.value })
     }
 }
 
-/// A walk through a table, inside of the section that `'g` borrows.
+/// A walk through a table, inside a section that is borrowed for `'g`.
 pub(crate) struct Walk<'g, K, V> {
     table: &'g Table<K, V>,
-    /// The position of the walk; 0 at first, and at the end.
+    /// The position of the walk; 0 before the first bucket and after the last.
     pub(crate) cursor: u64,
     inside: PhantomData<&'g ()>,
 }
@@ -190,11 +193,11 @@ impl<'g, K, V> Walk<'g, K, V> {
         Self { table, cursor, inside: PhantomData }
     }
 
-    /// Add the entries of the next buckets to `found`; false: these were the last buckets.
+    /// Add the entries of the next `buckets` buckets to `found`. Returns false if these were the last buckets.
     pub(crate) fn next(&mut self, buckets: u32, found: &mut Vec<Found<'g, K, V>>) -> bool {
         unsafe extern "C" fn add<K, V>(links: *mut rtrcu_hash_node, found: *mut c_void) {
-            // SAFETY: the argument is the vector below, whose lifetime parameter is not used here; the node is an entry
-            // of this table.
+            // SAFETY: `found` is the vector that is passed below, whose lifetime parameter is not used here. `links`
+            // belongs to an entry of this table.
             unsafe { (*found.cast::<Vec<Found<'_, K, V>>>()).push(Found::new(place_of(NonNull::new_unchecked(links)))) }
         }
 
@@ -205,18 +208,18 @@ impl<'g, K, V> Walk<'g, K, V> {
     }
 }
 
-/// Updates. They begin a section of the calling thread, which C requires, whichever section protects their results.
+/// Updates. Each begins a section of the calling thread, which C requires, even if another section protects the result.
 impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
-    /// Insert `fresh`. If an entry has its key already, insert nothing, and return both entries.
+    /// Insert `fresh`. If the table has an entry with the same key already, insert nothing, and return both entries.
     pub(crate) fn insert<'g>(&'g self, inside: &'g impl Protection, hash: u64, fresh: Fresh<K, V>) -> Inserted<'g, K, V>
     where
         K: Eq,
     {
         let _section = read();
         let mut others = Vec::new();
-        // Ends when no other thread inserts an entry of the same hash meanwhile.
+        // The loop ends when no other thread inserts an entry of the same hash between the look-up and the insert.
         while let Err(existing) = self.insert_beside(hash, &fresh, &others) {
-            // SAFETY: an entry of this table, found in a section that began after `inside`.
+            // SAFETY: `existing` is an entry of this table, and was found inside the borrowed section.
             let existing: Found<'g, K, V> = unsafe { Found::new(existing) };
             if existing.key() == fresh.key() {
                 return Err((fresh, existing));
@@ -234,12 +237,12 @@ impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
             }
             others.sort_unstable();
         }
-        // SAFETY: an entry of this table, inserted inside of the section that is borrowed.
+        // SAFETY: the entry is in this table, and was inserted inside the borrowed section.
         Ok(unsafe { Found::new(fresh.release()) })
     }
 
-    /// Insert `fresh`, unless the table has an entry of this hash that is not among `others`, which are sorted. No new
-    /// entry has an address of `others`, since the section in which they were found is open.
+    /// Insert `fresh`, unless the table has an entry of this hash that is not in `others`, which is sorted: then return
+    /// that entry. No new entry has an address of `others`: the section in which `others` were found is still open.
     fn insert_beside(
         &self,
         hash: u64,
@@ -247,31 +250,32 @@ impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
         others: &Vec<*const rtrcu_hash_node>,
     ) -> Result<(), Place<K, V>> {
         unsafe extern "C" fn is_new(links: *const rtrcu_hash_node, others: *const c_void) -> bool {
-            // SAFETY: the argument is the vector below.
+            // SAFETY: `others` is the vector that is passed below.
             unsafe { &*others.cast::<Vec<*const rtrcu_hash_node>>() }.binary_search(&links).is_err()
         }
 
         let (links, others) = (links_of(fresh.0.as_raw()), std::ptr::from_ref(others).cast());
         let mut existing = null_mut();
-        // SAFETY: inside a section; the entry is alive and in no table; the function takes this vector, and does not
-        // unwind.
+        // SAFETY: the thread is inside a section. The entry is alive and in no table. `is_new` receives the vector
+        // `others`, and does not unwind.
         let error =
             unsafe { rtrcu_sys::rtrcu_hash_insert(self.table.as_ptr(), hash, links, is_new, others, &mut existing) };
         match NonNull::new(existing) {
-            // SAFETY: an entry of this table.
+            // SAFETY: `existing` belongs to an entry of this table.
             Some(existing) => Err(unsafe { place_of(existing) }),
             None => {
-                assert_eq!(error, 0, "rtrcu: a table without limits takes every entry");
+                assert_eq!(error, 0, "rtrcu: a HashMap has no limit, but refused an entry");
                 Ok(())
             }
         }
     }
 
-    /// Replace `old` by `fresh`, whose key has the same hash, and retire `old`; do nothing if `old` has left the table.
+    /// Replace `old` by `fresh`, whose key has the same hash, and retire `old`. If `old` has left the table, do nothing
+    /// and return `fresh`.
     pub(crate) fn replace(&self, old: Found<'_, K, V>, fresh: Fresh<K, V>) -> Result<(), Fresh<K, V>> {
         let _section = read();
         let (old_links, links) = (links_of(old.place), links_of(fresh.0.as_raw()));
-        // SAFETY: inside a section; `old` is protected, and the other is alive and in no table.
+        // SAFETY: the thread is inside a section. `old` is protected, and `fresh` is alive and in no table.
         if unsafe { rtrcu_sys::rtrcu_hash_replace(self.table.as_ptr(), old_links, links) } != 0 {
             return Err(fresh);
         }
@@ -281,10 +285,10 @@ impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
         Ok(())
     }
 
-    /// Remove and retire `old`; false: it has left the table already.
+    /// Remove and retire `old`. Returns false if `old` has left the table already.
     pub(crate) fn remove(&self, old: Found<'_, K, V>) -> bool {
         let _section = read();
-        // SAFETY: inside a section; `old` is protected.
+        // SAFETY: the thread is inside a section, and `old` is protected.
         if unsafe { rtrcu_sys::rtrcu_hash_remove(self.table.as_ptr(), links_of(old.place)) } != 0 {
             return false;
         }
@@ -297,18 +301,19 @@ impl<K: Send + 'static, V: Send + 'static> Table<K, V> {
 impl<K, V> Drop for Table<K, V> {
     fn drop(&mut self) {
         unsafe extern "C" fn take<K, V>(links: *mut rtrcu_hash_node, list: *mut c_void) {
-            // SAFETY: the argument is the list below; the node is an entry of this table, which only this thread and
-            // the library's own thread use. The library's thread does not read the head, by which the list links its
-            // elements.
+            // SAFETY: `list` is the list that is passed below. `links` belongs to an entry of this table, which only
+            // this thread and the library's own thread use. The library's thread does not read the head, by which the
+            // list links its elements.
             unsafe { (*list.cast::<OwnedList<Entry<K, V>>>()).push(place_of(NonNull::new_unchecked(links))) }
         }
 
         let mut entries = OwnedList::<Entry<K, V>>::new();
         let (list, mut cursor) = ((&raw mut entries).cast(), 0);
         // SAFETY: this code owns the table, so no other thread changes it, and the walk visits each entry once.
-        // References to entries borrowed it, so they have ended. The function takes this list, and does not unwind.
+        // References to entries borrowed the table, so they have ended. `take` receives this list, and does not unwind.
         unsafe { while rtrcu_sys::rtrcu_hash_walk(self.table.as_ptr(), &mut cursor, 64, take::<K, V>, list) {} }
-        // SAFETY: not used afterwards. From here on the library uses no entry, so the list may drop them.
+        // SAFETY: the table is not used afterwards. From here on the library uses no entry, so the list may drop all
+        // entries.
         unsafe { rtrcu_sys::rtrcu_hash_destroy(self.table.as_ptr()) }
     }
 }

@@ -45,10 +45,11 @@
 //! or a core file, the thread's name is `krcud/N`, and the address of the fault lies within a frame of its stack
 //! pointer.
 //!
-//! After a `fork()` without `exec()` the child has only the forking thread. Its guards and sections remain open; those
-//! of other threads do not exist there. Nor do sections that other threads were polling, so the child must not use
-//! references from them. A pending [`AsyncBarrier`] starts again when it is polled in the child. An `RcuMap` that
-//! another thread was changing can be read there, but not changed; of a `HashMap` this is true for one part of it.
+//! After a `fork()` without `exec()` the child has only the forking thread. Its guards and sections remain open; guards
+//! of other threads do not exist there. Sections that other threads were polling do not exist there either, so the
+//! child must not use references from them. A pending [`AsyncBarrier`] starts again when it is polled in the child. An
+//! `RcuMap` that another thread was changing can be read there, but not changed; of a `HashMap`, the same holds for the
+//! part that was being changed.
 //!
 //! The crate contains its own copy of the C library. Two versions of the crate, or the crate and the C library, are
 //! separate domains. It needs Linux, a 64-bit little-endian processor, a C compiler to build, and Rust 1.85.

@@ -38,7 +38,7 @@ pub struct RcuMap<K, V, S = RandomState> {
     map: Rcu<HashMap<K, V, S>>,
     /// Locked by the writer that copies the map.
     writer: Mutex<()>,
-    /// The thread that holds `writer`, by [`this_thread`]; 0: none.
+    /// The number of the thread that holds `writer`, as [`this_thread`] returns it; 0: none.
     changing: AtomicUsize,
 }
 
@@ -92,7 +92,7 @@ where
     ///
     /// # Panics
     ///
-    /// If this thread is already inside a change of the same map, for which it would wait.
+    /// If this thread is already inside a change of the same map: the inner change would wait for the outer one.
     pub fn update<R>(&self, change: impl FnOnce(&mut HashMap<K, V, S>) -> R) -> R {
         struct Changing<'m>(&'m AtomicUsize);
         impl Drop for Changing<'_> {
@@ -102,7 +102,7 @@ where
         }
 
         let inside = self.changing.load(Relaxed) == this_thread(); // only this thread stores its own number
-        assert!(!inside, "rtrcu: a change of an RcuMap inside another of the same map would wait for itself");
+        assert!(!inside, "rtrcu: a change of an RcuMap inside another change of the same map would wait for itself");
         let _one = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let _changing = Changing(&self.changing);
         self.changing.store(this_thread(), Relaxed);

@@ -32,7 +32,7 @@ impl<T> Node<T> {
     }
 }
 
-/// A node that only its holder can reach; it drops the value, as a box does.
+/// A node that only its owner can reach. Like a box, it drops the value when it is dropped.
 pub(crate) struct Owned<T> {
     node: NonNull<Node<T>>,
     owns: PhantomData<Node<T>>,
@@ -77,7 +77,8 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-/// A list, linked through their heads, of nodes that no other thread has. Its drop drops them all, even if one panics.
+/// A list of nodes that no other thread can reach, linked through their heads. Its drop drops all nodes, even if the
+/// drop of a value panics.
 pub(crate) struct OwnedList<T> {
     first: Option<NonNull<Node<T>>>,
     owns: PhantomData<Node<T>>,
@@ -90,7 +91,7 @@ impl<T> OwnedList<T> {
 
     /// # Safety
     ///
-    /// That of [`Owned::from_raw`]; and the node is in no list and not retired.
+    /// As for [`Owned::from_raw`]. In addition, the node is in no list and is not retired.
     pub(crate) unsafe fn push(&mut self, node: NonNull<Node<T>>) {
         let next = self.first.replace(node).map_or(null_mut(), |next| next.as_ptr().cast());
         // SAFETY: only this list has the node and its head.
@@ -101,7 +102,7 @@ impl<T> OwnedList<T> {
         let node = self.first.take()?;
         // SAFETY: as in `push()`.
         self.first = NonNull::new(unsafe { (*(*node.as_ptr()).head.get()).next.cast() });
-        // SAFETY: the caller of `push()` passed it to the list, which it has left.
+        // SAFETY: the caller of `push()` passed the node to the list, and the node has left the list.
         Some(unsafe { Owned::from_raw(node) })
     }
 }
@@ -127,7 +128,7 @@ struct Memory<T>(NonNull<Node<T>>);
 impl<T> Drop for Memory<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: `Node::leak` took it with this layout, and its owner no longer uses it.
+        // SAFETY: `Node::leak` took the memory with this layout, and the owner of the node no longer uses it.
         unsafe { blocks::give(self.0.cast(), Layout::new::<Node<T>>()) }
     }
 }
@@ -136,8 +137,8 @@ impl<T> Drop for Memory<T> {
 ///
 /// # Safety
 ///
-/// The node came from [`Node::leak`], no reader can load it any more, and only the caller retires it. References
-/// loaded before live at most as long as the sections of their readers.
+/// The node came from [`Node::leak`], no reader can load it any more, and only the caller retires it. References that
+/// were loaded earlier live at most as long as the sections of their readers.
 pub(crate) unsafe fn retire<T: Send + 'static>(node: NonNull<Node<T>>) {
     // SAFETY: the head is that of the node, and belongs to the library from now on; `reclaim` is for this type. `T:
     // Send + 'static`: it may be dropped on another thread, at any later time.
@@ -151,11 +152,11 @@ pub(crate) unsafe extern "C" fn reclaim<T>(head: *mut rcu_head) {
     run(|| drop(node));
 }
 
-/// Run `f` after a grace period: `f` sees all effects of code before the call, and no section that began before the
-/// call is open.
+/// Run `f` after a grace period. When `f` runs, every section that began before the call has ended, and all effects of
+/// code before the call are visible.
 ///
-/// It runs where retired values are dropped: on a thread of the library, or within a budget. Like their drops it must
-/// not wait for a grace period; a panic is caught and counted in
+/// `f` runs where retired values are dropped: on a thread of the library, or on the calling thread within its budget.
+/// `f` must not wait for a grace period. A panic of `f` is caught and counted in
 /// [`Stats::drops_panicked`](crate::Stats::drops_panicked).
 ///
 /// ```
@@ -210,7 +211,8 @@ pub(crate) fn run(f: impl FnOnce()) {
     DEFERRED.set(DEFERRED.get() - 1);
 }
 
-/// Drop the payload of a panic. That may panic again, and so may the drop of the second payload: a third one is leaked.
+/// Drop the payload of a panic. The drop may panic again, and so may the drop of the payload of that panic; the payload
+/// of a third panic is leaked.
 pub(crate) fn drop_payload(payload: Box<dyn Any + Send>) {
     let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) else { return };
     if let Err(third) = catch_unwind(AssertUnwindSafe(|| drop(second))) {

@@ -10,17 +10,17 @@ use rtrcu_sys::rcu_head;
 use crate::node::{defer, run};
 
 /// Drop the box that `pointer` came from, after a grace period, as `guard.defer_destroy(shared)` of crossbeam-epoch
-/// does. It allocates a small node; [`retire_intrusive`] does not allocate.
+/// does. The call allocates a small node; [`retire_intrusive`] does not allocate.
 ///
-/// The drop runs where values of [`Rcu`](crate::Rcu) are dropped, and must not wait for a grace period.
+/// The drop runs where retired values of [`Rcu`](crate::Rcu) are dropped, and must not wait for a grace period.
 ///
 /// # Safety
 ///
 /// - `pointer` came from `Box::into_raw()` or `Box::leak()`, and only this call frees it, once.
-/// - It is unlinked: no thread can load it from shared memory any more. A thread may have loaded it before, if it did
-///   so under a [`Guard`](crate::Guard) or in a [`section()`](crate::section()) of this crate, which began before the
-///   unlinking, and uses it no longer than that.
-/// - Readers loaded it with `Acquire` or stronger, from where it was published with `Release` or stronger.
+/// - `pointer` is unlinked: no thread can load it from shared memory any more. A thread that loaded it earlier did so
+///   under a [`Guard`](crate::Guard) or in a [`section()`](crate::section()) of this crate, and does not use it after
+///   the guard or section has ended.
+/// - Writers published it with `Release` or stronger, and readers loaded it with `Acquire` or stronger.
 ///
 /// ```
 /// use std::ptr::{NonNull, null_mut};
@@ -37,7 +37,7 @@ use crate::node::{defer, run};
 /// ```
 pub unsafe fn retire_ptr<T: Send + 'static>(pointer: NonNull<T>) {
     struct Sent<T>(NonNull<T>);
-    // SAFETY: the value is `Send`, and the caller has passed it on.
+    // SAFETY: the value is `Send`, and the caller has passed it to this call.
     unsafe impl<T: Send> Send for Sent<T> {}
     impl<T> Drop for Sent<T> {
         fn drop(&mut self) {
@@ -51,7 +51,7 @@ pub unsafe fn retire_ptr<T: Send + 'static>(pointer: NonNull<T>) {
     defer(move || drop(sent));
 }
 
-/// The link for the library's queue inside a value: see [`Intrusive`].
+/// A link inside a value, by which the library queues the value: see [`Intrusive`].
 #[repr(transparent)]
 pub struct Head {
     head: UnsafeCell<rcu_head>,
@@ -91,24 +91,24 @@ pub unsafe trait Intrusive: Send + Sized + 'static {
     /// The offset of the head.
     const HEAD: usize;
 
-    /// Called after the grace period; the default drops the value's box.
+    /// Reclaim the value, after its grace period. The default drops the box of the value.
     ///
     /// # Safety
     ///
-    /// [`retire_intrusive`] was called for `this`, its grace period has passed, and this is called once.
+    /// [`retire_intrusive`] was called for `this`, its grace period has passed, and this function is called only once.
     unsafe fn reclaim(this: NonNull<Self>) {
         // SAFETY: the caller of `retire_intrusive()` passed a box, which no reader holds any more.
         drop(unsafe { Box::from_raw(this.as_ptr()) });
     }
 }
 
-/// As [`retire_ptr`], for a value that contains a [`Head`]: it does not allocate, and is wait-free on a registered
-/// thread. After the grace period it calls [`Intrusive::reclaim`].
+/// As [`retire_ptr`], for a value that contains a [`Head`]: the call does not allocate, and is wait-free on a
+/// registered thread. After the grace period it calls [`Intrusive::reclaim`].
 ///
 /// # Safety
 ///
-/// That of [`retire_ptr`], except that `object` need not come from a box if [`Intrusive::reclaim`] does not drop one.
-/// No unique reference to it (`&mut`, or the box itself) is alive at the call or later.
+/// As for [`retire_ptr`], except that `object` need not come from a box if [`Intrusive::reclaim`] does not drop one. No
+/// unique reference to the object (`&mut`, or the box itself) is alive at the call or later.
 ///
 /// ```
 /// use std::mem::offset_of;

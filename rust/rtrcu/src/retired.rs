@@ -10,8 +10,9 @@ use std::task::{Context, Poll, ready};
 use crate::node::{Node, Owned, retire};
 use crate::wait::{Cookie, GracePeriod, grace_period, outside};
 
-/// A value that was removed from a cell and that readers may still hold. After a grace period the caller gets it back:
-/// by waiting, by `.await`, or by polling. If this is dropped, the value is dropped after a grace period.
+/// A value that was removed from a cell and that readers may still hold. After a grace period the caller can take the
+/// value: by [`wait`](Self::wait), by `.await`, or by [`try_into_inner`](Self::try_into_inner). If the `Retired` is
+/// dropped, the value is dropped after a grace period.
 ///
 /// ```
 /// use rtrcu::Rcu;
@@ -21,14 +22,14 @@ use crate::wait::{Cookie, GracePeriod, grace_period, outside};
 /// let mut reused: Vec<u8> = old.wait(); // no reader has it any more
 /// reused.clear();
 /// ```
-#[must_use = "dropped, the value is dropped after a grace period"]
+#[must_use = "if this is dropped, the value is dropped after a grace period"]
 pub struct Retired<T: Send + 'static> {
     node: NonNull<Node<T>>,
     cookie: Cookie,
     asked: bool,
 }
 
-// SAFETY: it owns the value, which is `Send`, and returns it when no reader holds it any more.
+// SAFETY: a `Retired` owns the value, which is `Send`, and returns it when no reader holds it any more.
 unsafe impl<T: Send + 'static> Send for Retired<T> {}
 // SAFETY: a shared `Retired` returns only `&T` and a cookie.
 unsafe impl<T: Send + Sync + 'static> Sync for Retired<T> {}
@@ -48,8 +49,8 @@ impl<T: Send + 'static> Retired<T> {
     where
         T: Sync,
     {
-        // SAFETY: it owns the value, which is shared at most. Readers on other threads may share it, hence `Sync`: the
-        // cell may have been used by one thread only, but this may have moved to another.
+        // SAFETY: `self` owns the value, to which only shared references exist. `T` must be `Sync`: `self` may have
+        // moved to another thread, while readers on the thread of the cell still use the value.
         unsafe { &self.node.as_ref().value }
     }
 
@@ -74,7 +75,7 @@ impl<T: Send + 'static> Retired<T> {
     ///
     /// # Errors
     ///
-    /// `self`, if the grace period has not passed; it is then requested.
+    /// Returns `self` if the grace period has not passed; the first such call requests it.
     pub fn try_into_inner(mut self) -> Result<T, Self> {
         if self.is_ready() { Ok(self.into_value()) } else { Err(self) }
     }
@@ -83,24 +84,24 @@ impl<T: Send + 'static> Retired<T> {
     ///
     /// # Panics
     ///
-    /// Where [`synchronize`](crate::synchronize) does.
+    /// In the situations in which [`synchronize`](crate::synchronize) panics.
     pub fn wait(self) -> T {
         self.cookie.wait();
         self.into_value()
     }
 
-    /// The value. The caller knows that the grace period has passed.
+    /// Take the value. The caller has checked that the grace period has passed.
     fn into_value(self) -> T {
         let this = std::mem::ManuallyDrop::new(self);
-        // SAFETY: it came from `Node::leak` and is not retired, since `self` is not dropped; a grace period has passed
-        // since it was removed, so no reader holds it.
+        // SAFETY: the node came from `Node::leak` and is not retired, since `self` is not dropped; a grace period has
+        // passed since it was removed, so no reader holds it.
         unsafe { Owned::from_raw(this.node) }.into_value()
     }
 }
 
 impl<T: Send + 'static> Drop for Retired<T> {
     fn drop(&mut self) {
-        // SAFETY: this value's creator alone removed it from its cell. References from `get()` borrowed `self`.
+        // SAFETY: only the creator of `self` removed the node from its cell. References from `get()` borrowed `self`.
         unsafe { retire(self.node) }
     }
 }
@@ -122,8 +123,8 @@ impl<T: Send + 'static> IntoFuture for Retired<T> {
 
 /// The future of a [`Retired`] value; it blocks no thread.
 ///
-/// If it is dropped before it is ready, the value is dropped after a grace period. Its polls panic where those of
-/// [`grace_period`] do.
+/// If the future is dropped before it is ready, the value is dropped after a grace period. A poll panics in the
+/// situations in which a poll of [`grace_period`] panics.
 #[must_use = "futures do nothing unless polled"]
 pub struct Reclaimed<T: Send + 'static> {
     retired: Option<Retired<T>>,
@@ -138,11 +139,11 @@ impl<T: Send + 'static> Future for Reclaimed<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         outside("Retired.await");
         let this = &mut *self;
-        let reached = this.retired.as_ref().expect("not polled again once it was ready").cookie.is_reached();
+        let reached = this.retired.as_ref().expect("a Reclaimed is not polled after it was ready").cookie.is_reached();
         if !reached {
             ready!(Pin::new(&mut this.passed).poll(context));
         }
-        Poll::Ready(this.retired.take().expect("looked at above").into_value())
+        Poll::Ready(this.retired.take().expect("the line above has read its cookie").into_value())
     }
 }
 

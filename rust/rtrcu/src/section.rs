@@ -83,7 +83,7 @@ impl fmt::Debug for Section {
     }
 }
 
-/// Ownership of a section's nesting or listed task.
+/// The owner of an open section: of its nesting, or of its listed task. Its drop ends the section.
 struct Hold {
     place: &'static Location<'static>,
     state: State,
@@ -91,16 +91,16 @@ struct Hold {
 
 enum State {
     Outside,
-    /// In the first poll: one nesting of this thread. Not between polls.
+    /// During the first poll: the section is one nesting of the polling thread. Never the state between polls.
     Thread,
-    /// After a pending first poll: on the library's list.
+    /// After a first poll that was pending: the section is a task on the library's list of parked tasks.
     Listed(NonNull<Listed>),
 }
 
 // SAFETY: between polls the state is `Outside` or `Listed`, and any thread may end a listed task. `Thread` lasts no
 // longer than the first poll, which has returned or unwound before the future can move.
 unsafe impl Send for Hold {}
-// SAFETY: a shared hold has no methods.
+// SAFETY: no method takes a shared `Hold`.
 unsafe impl Sync for Hold {}
 
 impl Hold {
@@ -126,11 +126,11 @@ impl Drop for Hold {
     fn drop(&mut self) {
         match self.state {
             State::Outside => {}
-            // SAFETY: still in the poll that entered the section, on its thread. The body was dropped, and its
-            // references with it.
+            // SAFETY: this is still the poll that entered the section, on the same thread. The body was dropped, and
+            // its references with it.
             State::Thread => unsafe { rtrcu_sys::read_unlock() },
-            // SAFETY: `list()` listed it once, and it is unlisted here once; after that its memory belongs to this code
-            // again.
+            // SAFETY: `list()` listed the task once, and only this call unlists it. After that, the memory of the task
+            // belongs to this code again.
             State::Listed(listed) => unsafe {
                 rtrcu_sys::rtrcu_task_unlist(listed.as_ptr().cast());
                 drop(Box::from_raw(listed.as_ptr()));
@@ -139,8 +139,8 @@ impl Drop for Hold {
     }
 }
 
-/// The library's task and its name, on the heap: a leaked future leaves it there. The task comes first, so that its
-/// address is that of the struct.
+/// A task of the library and its name, on the heap, where both stay if the future is leaked. The task is the first
+/// field, so that its address is that of the struct.
 #[repr(C)]
 struct Listed {
     task: rcu_task,
@@ -155,14 +155,14 @@ impl Listed {
         let listed = Box::leak(Box::new(Self { task: rcu_task::new(), name: [0; Self::NAME] }));
         name_of(place.file(), place.line(), &mut listed.name);
         let listed = NonNull::from(listed);
-        // SAFETY: the memory is alive, and the name beside the task, which ends with a zero, lives as long.
+        // SAFETY: the memory of the task is alive. The name ends with a zero byte, and lives as long as the task.
         unsafe { rtrcu_sys::rtrcu_task_init(listed.as_ptr().cast(), (&raw const (*listed.as_ptr()).name).cast()) };
         listed
     }
 }
 
-/// "file:line" and a zero; a long path loses its beginning. Formatted by hand, since each section that waits calls
-/// this.
+/// Write "file:line" and a zero byte to `name`; a long path loses its beginning. Formatted by hand for speed: each
+/// section that becomes pending calls this function.
 fn name_of(file: &str, mut line: u32, name: &mut [u8; Listed::NAME]) {
     let mut digits = [0; 10];
     let mut first = digits.len();
@@ -208,7 +208,7 @@ impl<F: Future> Future for Body<F> {
 impl<F> Drop for Body<F> {
     fn drop(&mut self) {
         let _polling = Polling::new();
-        // SAFETY: dropped once, and not used after this.
+        // SAFETY: the future is dropped once, and not used after this.
         unsafe { ManuallyDrop::drop(&mut self.future) }
     }
 }
@@ -224,7 +224,7 @@ pub(crate) fn is_polling() -> bool {
 
 /// While this is alive, [`is_polling`] is true on its thread.
 struct Polling {
-    /// Not `Send`: it counts on its thread.
+    /// Not `Send`: a variable of its thread counts it.
     thread: std::marker::PhantomData<*mut ()>,
 }
 
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_section_is_named_after_its_place() {
+    fn a_listed_section_is_named_after_its_file_and_line() {
         let place = Location::caller();
         let listed = Listed::leak(place);
         // SAFETY: the memory is alive, and its task is initialised.
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_section_is_its_file_and_line() {
+    fn the_name_of_a_section_omits_the_beginning_of_a_long_path() {
         assert_eq!(named("src/main.rs", 0), "src/main.rs:0");
         assert_eq!(named("a.rs", u32::MAX), "a.rs:4294967295");
         let long = format!("{}/b.rs", "a".repeat(Listed::NAME));

@@ -11,19 +11,21 @@ use crate::node::is_in_deferred;
 
 fn register(flags: u32) -> io::Result<()> {
     if is_in_deferred() || is_in_handler() {
-        return Err(io::Error::other("in a deferred drop or a stall handler the thread may be the library's own"));
+        return Err(io::Error::other(
+            "a deferred drop or a stall handler cannot register its thread, which may be the library's own",
+        ));
     }
-    // SAFETY: ordinary context; inside a section it is refused.
+    // SAFETY: the context is ordinary; inside a section the library refuses the call.
     match unsafe { rtrcu_sys::rtrcu_register_thread(flags) } {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(-error)),
     }
 }
 
-/// A thread that runs a loop with deadlines, such as an audio callback. It never wakes a thread, so retiring makes no
-/// system call. It drops its own retired values when it has time, by [`Turn::until`].
+/// A thread that runs a loop with deadlines, such as an audio callback. The thread never wakes another thread, so
+/// retiring makes no system call. It drops its own retired values in [`Turn::until`], when it has time.
 ///
-/// If this is dropped under a guard, or in a deferred drop, the thread stays a deadline thread.
+/// If the `Turn` is dropped under a guard, or in a deferred drop, the thread stays a deadline thread.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -41,13 +43,13 @@ fn register(flags: u32) -> io::Result<()> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "dropped, the thread is an ordinary one again"]
+#[must_use = "if this is dropped, the thread is an ordinary one again"]
 pub struct Turn {
     thread: PhantomData<*mut ()>,
 }
 
 impl Turn {
-    /// Make the calling thread a deadline thread, until this is dropped.
+    /// Make the calling thread a deadline thread, until the returned `Turn` is dropped.
     ///
     /// # Errors
     ///
@@ -59,17 +61,19 @@ impl Turn {
 
     /// Drop values that this thread has retired and no reader holds any more, and return their number.
     ///
-    /// With the policy `inline`, it drops no more than the configured count and time allow, and none that would, by the
-    /// duration of the last ones, last beyond `next`, the time of the loop's next event; none once that time has
-    /// passed. The rest waits for the next call, or for a thread of the library if no call drops any for 100 ms.
+    /// `next` is the time of the loop's next event. With the policy `inline`, the call drops no more values than the
+    /// configured count and time allow. It stops before a drop that would last beyond `next`, judging by the duration
+    /// of the latest drops, and drops nothing once `next` has passed. The other values wait for the next call, or for a
+    /// thread of the library if no call drops any value for 100 ms.
     ///
-    /// With the default policy, `daemon`, it does nothing. The policies `krcud`, `throttle` and `unbounded` exist for
-    /// comparison and ignore both times. Under a guard, and in a deferred drop, it does nothing.
+    /// With the default policy, `daemon`, the call does nothing. The policies `krcud`, `throttle` and `unbounded` exist
+    /// for comparison, and ignore `next` and the configured time. Under a guard, and in a deferred drop, the call does
+    /// nothing.
     pub fn until(&mut self, next: Instant) -> usize {
         if nesting() != 0 || is_in_deferred() {
             return 0;
         }
-        // SAFETY: a registered thread, outside of sections.
+        // SAFETY: the thread is registered and outside sections.
         unsafe {
             rtrcu_sys::rtrcu_set_deadline(monotonic_ns(next));
             rtrcu_sys::rtrcu_process_callbacks(0) as usize
@@ -79,7 +83,8 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // SAFETY: ordinary context. Under a guard it is refused, and the thread stays as it is.
+        // SAFETY: the context is ordinary. Under a guard, `register()` below fails, and the thread stays a deadline
+        // thread.
         unsafe { rtrcu_sys::rtrcu_set_deadline(0) };
         let _ = register(0);
     }
@@ -92,15 +97,16 @@ fn monotonic_ns(at: Instant) -> i64 {
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     let now_ns = now.tv_sec as i64 * 1_000_000_000 + now.tv_nsec as i64;
     let ahead = at.saturating_duration_since(Instant::now());
-    // 0 would mean: no deadline.
+    // At least 1, since the library takes 0 for "no deadline".
     now_ns.saturating_add(i64::try_from(ahead.as_nanos()).unwrap_or(i64::MAX)).max(1)
 }
 
 /// A thread that reports a quiescent state in each round of its loop; grace periods wait for it.
 ///
 /// Guards work as in other threads, and protect all references; the advantage of such a thread is that grace periods
-/// need not interrupt it. A thread that no longer reports quiescent states stops reclamation, as the stall report
-/// shows. So does a thread that drops this under a guard or in a deferred drop: it remains a quiescent-state thread.
+/// need not interrupt it. A thread that no longer reports quiescent states stops reclamation, and the stall report
+/// names it. A thread that drops its `Qsbr` under a guard or in a deferred drop remains a quiescent-state thread, and
+/// so stops reclamation too.
 ///
 /// ```
 /// let mut loop_thread = rtrcu::Qsbr::register()?;
@@ -113,13 +119,13 @@ fn monotonic_ns(at: Instant) -> i64 {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "dropped, the thread is an ordinary one again"]
+#[must_use = "if this is dropped, the thread is an ordinary one again"]
 pub struct Qsbr {
     thread: PhantomData<*mut ()>,
 }
 
 impl Qsbr {
-    /// Make the calling thread a quiescent-state thread, until this is dropped.
+    /// Make the calling thread a quiescent-state thread, until the returned `Qsbr` is dropped.
     ///
     /// # Errors
     ///
@@ -131,7 +137,7 @@ impl Qsbr {
 
     /// Report a quiescent state. Under a guard, and in a deferred drop, this does nothing.
     ///
-    /// With a policy by which threads drop their own retired values, it drops some, within the budget.
+    /// With a policy by which threads drop their own retired values, the call drops some of them, within the budget.
     #[inline]
     pub fn quiescent(&mut self) {
         if is_in_deferred() {
@@ -151,13 +157,13 @@ impl Qsbr {
         struct Online;
         impl Drop for Online {
             fn drop(&mut self) {
-                // SAFETY: the thread was taken offline below.
+                // SAFETY: `offline()` has taken the thread offline.
                 unsafe { rtrcu_sys::rtrcu_thread_online() }
             }
         }
 
         assert!(nesting() == 0 && !is_in_deferred(), "rtrcu: Qsbr::offline() under a Guard or in a deferred drop");
-        // SAFETY: outside of sections, as has been checked.
+        // SAFETY: the assertion has checked that the thread is outside sections.
         unsafe { rtrcu_sys::rtrcu_thread_offline() };
         let _online = Online;
         f()
@@ -166,7 +172,7 @@ impl Qsbr {
 
 impl Drop for Qsbr {
     fn drop(&mut self) {
-        // Under a guard this is refused, and the thread stays as it is.
+        // Under a guard the registration fails, and the thread stays a quiescent-state thread.
         let _ = register(0);
     }
 }

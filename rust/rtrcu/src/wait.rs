@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::{guard, node, section};
 
-/// Panic if the caller would wait for itself.
+/// Panic if `call` would wait for itself: inside a section, or in a deferred drop or function.
 #[track_caller]
 pub(crate) fn may_wait(call: &str) {
     outside(call);
@@ -25,7 +25,7 @@ pub(crate) fn may_wait(call: &str) {
 }
 
 /// The check of [`may_wait`] that every poll of a future makes, ready or not: the future's grace period may wait for a
-/// section that began since the last poll.
+/// section that began since the previous poll.
 #[track_caller]
 pub(crate) fn outside(call: &str) {
     if guard::nesting() != 0 {
@@ -40,11 +40,11 @@ pub(crate) fn outside(call: &str) {
 ///
 /// # Panics
 ///
-/// Under a [`Guard`](crate::Guard), inside a [`section`](crate::section()), and in the drop of a retired value: it
-/// would wait for itself.
+/// Under a [`Guard`](crate::Guard), inside a [`section`](crate::section()), and in the drop of a retired value: the
+/// call would wait for itself.
 pub fn synchronize() {
     may_wait("synchronize()");
-    // SAFETY: outside of sections, as has been checked, and in no signal handler, which safe code cannot be.
+    // SAFETY: `may_wait()` has checked that the thread is outside sections. Safe code does not run in signal handlers.
     unsafe { rtrcu_sys::rtrcu_synchronize() }
 }
 
@@ -60,7 +60,7 @@ pub fn synchronize_expedited() {
 }
 
 /// Wait until all values retired before the call, by any thread, have been dropped, and all functions deferred before
-/// it have returned.
+/// the call have returned.
 ///
 /// It blocks; async code awaits [`async_barrier`].
 ///
@@ -69,14 +69,14 @@ pub fn synchronize_expedited() {
 /// As [`synchronize`].
 pub fn barrier() {
     may_wait("barrier()");
-    // SAFETY: outside of sections and callbacks, as has been checked.
+    // SAFETY: `may_wait()` has checked that the thread is outside sections and callbacks.
     unsafe { rtrcu_sys::rtrcu_barrier() }
 }
 
 /// As [`barrier`], for async code: a future that is ready when all values retired before its first poll, by any thread,
-/// have been dropped, and all functions deferred before it have returned. Concurrent waiters share one thread, which
-/// exits when none is left. A fork's child lacks that thread: the next poll of a pending future starts again there, but
-/// the future is not woken for it.
+/// have been dropped, and all functions deferred before that poll have returned. Concurrent waiters share one thread,
+/// which exits when no waiter is left. The child of a fork lacks that thread: the next poll of a pending future starts
+/// the wait again there, but nothing wakes the future for that poll.
 ///
 /// ```
 /// let cell = rtrcu::Rcu::new(String::from("old"));
@@ -97,7 +97,7 @@ pub fn async_barrier() -> AsyncBarrier {
 /// The future of [`async_barrier`].
 #[must_use = "futures do nothing unless polled"]
 pub struct AsyncBarrier {
-    /// Set by the first poll, with the waiters of its process.
+    /// Set by the first poll: the state of this future, and the waiters of the process in which the poll ran.
     begun: Option<(Shared, &'static Barriers)>,
 }
 
@@ -111,7 +111,8 @@ impl Future for AsyncBarrier {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         outside(BARRIER);
         let barriers = Barriers::of_this_process();
-        // In a fork's child the parent's thread does not exist, and its lock may stay locked for ever: begin again.
+        // In a fork's child, the thread that serves the parent's waiters does not exist, and the lock of their queue
+        // may stay locked for ever. So the wait begins again.
         match &self.begun {
             Some((shared, of)) if std::ptr::eq(*of, barriers) => return poll_shared(shared, context, BARRIER),
             _ => {}
@@ -130,8 +131,8 @@ impl fmt::Debug for AsyncBarrier {
     }
 }
 
-/// The waiters for barriers in one process, and the thread that serves them. A fork's child lacks that thread, and
-/// another thread may hold the lock for ever: so the child gets a new one of these.
+/// The waiters for barriers in one process, and the thread that serves them. In a fork's child that thread does not
+/// exist, and the lock may stay locked for ever, so the child creates a new `Barriers`.
 struct Barriers {
     process: u32,
     queue: Mutex<Queue>,
@@ -143,7 +144,7 @@ struct Queue {
     is_served: bool,
 }
 
-/// Null, or from a box that is never freed.
+/// The waiters of this process, or of its parent after a fork; null, or from a box that is never freed.
 static BARRIERS: AtomicPtr<Barriers> = AtomicPtr::new(null_mut());
 
 impl Barriers {
@@ -180,10 +181,11 @@ impl Barriers {
     }
 
     /// Create the thread, without `std::thread`: a thread of the standard library takes one of its locks when it begins
-    /// and when it ends. If the process forks meanwhile, the lock stays locked in the child, whose threads never begin.
+    /// and when it ends. If the process forks meanwhile, the lock stays locked in the child, where new threads of the
+    /// standard library never begin.
     fn start(&'static self) {
         extern "C" fn body(barriers: *mut c_void) -> *mut c_void {
-            // SAFETY: it is the argument of pthread_create() below, which is never freed.
+            // SAFETY: `barriers` is the argument of pthread_create() below, and is never freed.
             let barriers = unsafe { &*barriers.cast::<Barriers>() };
             #[cfg(not(miri))]
             // SAFETY: the name is a C string, and the thread is the calling one.
@@ -208,7 +210,11 @@ impl Barriers {
             }
             error
         };
-        assert!(error == 0, "rtrcu: no thread for async_barrier(): {}", std::io::Error::from_raw_os_error(error));
+        assert!(
+            error == 0,
+            "rtrcu: async_barrier() cannot create its thread: {}",
+            std::io::Error::from_raw_os_error(error)
+        );
     }
 
     /// The body of the thread: one barrier for all waiters so far, then one for those that arrived meanwhile.
@@ -247,8 +253,8 @@ pub struct Cookie {
 }
 
 impl Cookie {
-    /// The cookie of a full grace period from now. This call does not request the grace period: [`wait`](Self::wait)
-    /// and other writers do.
+    /// The cookie of a full grace period that begins after the call. The call does not request the grace period:
+    /// [`wait`](Self::wait) and other writers do.
     pub fn now() -> Self {
         // SAFETY: may be called anywhere.
         Self { number: unsafe { rtrcu_sys::rtrcu_get_state() }, expedited: false }
@@ -260,7 +266,7 @@ impl Cookie {
         Self { number: unsafe { rtrcu_sys::rtrcu_start_poll() }, expedited: false }
     }
 
-    /// The cookie of a full expedited grace period from now, which is requested.
+    /// The cookie of a full expedited grace period that begins after the call, and request that grace period.
     pub fn start_expedited() -> Self {
         // SAFETY: may be called anywhere but in signal handlers.
         Self { number: unsafe { rtrcu_sys::rtrcu_start_poll_expedited() }, expedited: true }
@@ -268,7 +274,7 @@ impl Cookie {
 
     /// Has the grace period ended? Then all effects of sections that began before it are visible.
     pub fn is_reached(self) -> bool {
-        // SAFETY: may be called anywhere but in signal handlers; the number belongs to this kind.
+        // SAFETY: may be called anywhere but in signal handlers; the number is a cookie of this kind of grace period.
         unsafe {
             if self.expedited {
                 rtrcu_sys::rtrcu_poll_state_expedited(self.number)
@@ -282,10 +288,11 @@ impl Cookie {
     ///
     /// # Panics
     ///
-    /// As [`synchronize`], even if it has ended.
+    /// As [`synchronize`], even if the grace period has ended.
     pub fn wait(self) {
         may_wait("Cookie::wait()");
-        // SAFETY: outside of sections, as has been checked; the number belongs to this kind.
+        // SAFETY: `may_wait()` has checked that the thread is outside sections; the number is a cookie of this kind of
+        // grace period.
         unsafe {
             if self.expedited {
                 rtrcu_sys::rtrcu_cond_synchronize_expedited(self.number)
@@ -322,8 +329,8 @@ impl IntoFuture for Cookie {
 ///
 /// # Panics
 ///
-/// Each poll panics inside a section or under a [`Guard`](crate::Guard), which could wait for itself, even if the first
-/// poll was outside. A poll in the drop of a retired value panics, unless the future is ready.
+/// Each poll panics inside a section or under a [`Guard`](crate::Guard), even if the first poll was outside: the future
+/// could wait for its own thread. A poll in the drop of a retired value panics, unless the future is ready.
 pub fn grace_period() -> GracePeriod {
     GracePeriod { cookie: None, shared: None }
 }
