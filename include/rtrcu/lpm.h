@@ -28,7 +28,7 @@ extern "C" {
  * @room lpm */
 struct rtrcu_lpm_node {
     uint64_t starts[4];
-    uint8_t ranks[4]; /* number of runs that begin in the earlier words of @starts */
+    uint8_t ranks[4]; /* for each word of @starts: number of runs that begin in the words before it */
     uint16_t words_count;
     uint16_t prefixes;   /* number of prefixes that end in this node; their list follows @words */
     uintptr_t inherited; /* atomic: the value of the longest prefix that ends above the node; written under the lock */
@@ -132,9 +132,9 @@ void rtrcu_lpm_destroy(struct rtrcu_lpm *lpm);
  */
 int rtrcu_lpm_insert(struct rtrcu_lpm *lpm, const void *key, unsigned int length, void *value);
 /* Replace the value of an existing prefix; @old, unless NULL, receives the former value, which may be freed after a gp.
- * Otherwise as rtrcu_lpm_insert(), with -ENOENT. */
+ * -ENOENT: the prefix does not exist.  Otherwise like rtrcu_lpm_insert(). */
 int rtrcu_lpm_replace(struct rtrcu_lpm *lpm, const void *key, unsigned int length, void *value, void **old);
-/* Remove a prefix.  As rtrcu_lpm_replace(); -ENOMEM is possible here too, and then nothing is removed. */
+/* Remove a prefix.  Parameters and results as for rtrcu_lpm_replace(), including -ENOMEM: then nothing is removed. */
 int rtrcu_lpm_remove(struct rtrcu_lpm *lpm, const void *key, unsigned int length, void **old);
 
 /*

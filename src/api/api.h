@@ -40,9 +40,9 @@ struct domain {
     int32_t message_error;      /* not 0: there is no message_key, and refusals are printed on standard error alone */
     unsigned int message_key;   /* thread-specific key: the text of the thread's last refusal */
     void (*exit_handler)(void); /* atomic: called for threads that exit inside a section, or NULL */
-    struct complaint refused;   /* refused configurations */
-    struct complaint unserved_polls; /* polls of a grace period that no thread of the library advances */
-    uint32_t unblocked;              /* atomic: 1: a caller that backpressure=block could not hold up was reported */
+    struct complaint refused;   /* reports of refused configurations */
+    struct complaint unserved_polls; /* reports of polled grace periods that no thread of the library advances */
+    uint32_t unblocked;  /* atomic: 1: a caller that could not wait, despite backpressure=block, was reported */
     int32_t fence_error; /* error of the last registration for membarrier; 0: it succeeded, or was not tried */
     struct config config;
     struct lock config_lock; /* held by a thread that changes the configuration */

@@ -130,7 +130,7 @@ static void add_hooks(struct rtrcu_fork_hooks *hooks)
         plat_fork_hooks(before_fork, after_fork_parent, after_fork_child);
 }
 
-/* Uncount a hash table.  The set of hooks remains, for a fork in progress. */
+/* Subtract a hash table from the count.  The set of hooks remains, for a fork in progress. */
 static void remove_hooks(struct rtrcu_fork_hooks *hooks)
 {
     CALL_SCOPE();

@@ -291,7 +291,7 @@ static bool supply(struct lpm_update *update)
 static int perform(struct lpm_update *update)
 {
     int result;
-    do { /* again only if another thread's update changed the needs: that update succeeded */
+    do { /* repeats only if a successful update of another thread changed the needs */
         if (!supply(update))
             return -ENOMEM;
         lock_acquire(&update->lpm->lock);

@@ -14,7 +14,7 @@ struct lpm_walk {
     unsigned int steps; /* number of steps that are left */
     rtrcu_lpm_visit_t function;
     void *argument;
-    uint8_t key[RTRCU_LPM_BITS_MAX / 8]; /* address of the current place; 0 after its bits */
+    uint8_t key[RTRCU_LPM_BITS_MAX / 8]; /* address of the current place; the bits after it are 0 */
 };
 
 static bool is_before_cursor(const struct lpm_walk *walk, unsigned int length)
