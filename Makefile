@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .PHONY: tidy deb abi install install-tools uninstall clean
 
 PREFIX ?= /usr/local
-# PREFIX for the shell, as an absolute path; $(abspath) would split it at spaces.
+# Shell code for the absolute path of PREFIX; $(abspath) would split a path at its spaces.
 prefix = "$$(realpath -ms -- "$(PREFIX)")"
 ARGS ?=
 RTRCU := build/program/lab/rtrcu

@@ -9,11 +9,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rtrcu DESTINATION ${CMAKE_INSTAL
 if(EXISTS ${PROJECT_SOURCE_DIR}/cxx/include/rtrcu)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/cxx/include/rtrcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
             FILES_MATCHING PATTERN "*.hpp")
-    # The draft's <rcu>, for programs that name this folder by -I.
+    # The header <rcu> of the C++ draft.  A program finds it if an -I option names this folder.
     install(FILES ${PROJECT_SOURCE_DIR}/cxx/std/rcu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rtrcu/std)
 endif()
 
-# Programs find rtrcu::rtrcu (shared) and rtrcu::static.
+# find_package(rtrcu) defines the targets rtrcu::rtrcu (shared) and rtrcu::static.
 set_target_properties(rtrcu_static PROPERTIES EXPORT_NAME static)
 install(TARGETS rtrcu rtrcu_static EXPORT rtrcu-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

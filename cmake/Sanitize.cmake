@@ -3,7 +3,7 @@
 set(RTRCU_SANITIZE "" CACHE STRING "sanitizers for everything that is built, as -fsanitize= takes them")
 
 if(RTRCU_SANITIZE)
-    # Undefined behaviour ends the program with a failure, like reports of the other sanitizers.
+    # Undefined behaviour ends the program with a failure, as reports of the other sanitizers do.
     set(RTRCU_SANITIZE_FLAGS -fsanitize=${RTRCU_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     # gcc warns at each fence that ThreadSanitizer does not model it; annotations in the library replace the fences.
     if(RTRCU_SANITIZE MATCHES thread AND CMAKE_C_COMPILER_ID STREQUAL GNU)

@@ -4,11 +4,12 @@
 if(NOT CMAKE_CROSSCOMPILING)
     find_package(GTest REQUIRED)
 else()
-    # Debian has GoogleTest for other architectures as source only; it names its own targets GTest::*.
+    # For other architectures Debian has GoogleTest only as source.  Its build defines the targets GTest::* itself.
     add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
 endif()
 
-# The emulator's command line, for tests that start programs of another architecture: words separated by spaces.
+# RTRCU_TEST_EMULATOR: the emulator's command line, as words separated by spaces.  Tests use it to start programs of
+# another architecture.
 if(CMAKE_CROSSCOMPILING_EMULATOR)
     list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
     add_compile_definitions("RTRCU_TEST_EMULATOR=\"${emulator}\"")
@@ -24,8 +25,8 @@ function(rtrcu_label label)
     endforeach()
 endfunction()
 
-# rtrcu_long_tests(test...): tests that only `make test-long` runs: they compile much, run whole programs, or test the
-# tests.
+# rtrcu_long_tests(test...): marks tests that only `make test-long` runs, because they compile much, run whole programs,
+# or test the tests.
 function(rtrcu_long_tests)
     rtrcu_label(long ${ARGN})
 endfunction()

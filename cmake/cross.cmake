@@ -9,7 +9,7 @@ set(CMAKE_C_COMPILER ${triplet}-gcc)
 set(CMAKE_CXX_COMPILER ${triplet}-g++)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${RTRCU_PROCESSOR};-L;/usr/${triplet})
 
-# Programs are found on the build machine; libraries and headers only in the other processor's tree.
+# Search for programs on the build machine, and for libraries and headers only in the other processor's tree.
 set(CMAKE_FIND_ROOT_PATH /usr/${triplet})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)

@@ -25,7 +25,7 @@ class Console
 {
   public:
     static constexpr int64_t key_period_ns = 10'000'000;
-    static constexpr int64_t answer_cpu_ns = 200'000; // CPU time of an answer
+    static constexpr int64_t answer_cpu_ns = 200'000; // CPU time that an answer takes
 
     Console(const std::vector<int> &cpus, int64_t longest_run_ns);
     ~Console();

@@ -174,7 +174,8 @@ void DeadlineLoop::take_turns(const LoopParameters &parameters, int64_t begin_ns
     arm(work_timer_, 0, 0);
 }
 
-// Records a sample for every due time that has passed: a loop that was delayed for ten periods was late ten times.
+// Records a sample for every due time that has passed.  A loop that was delayed for ten periods records ten late
+// samples.
 void DeadlineLoop::serve_probe(int64_t period_ns)
 {
     const int64_t now = now_ns();
@@ -200,8 +201,8 @@ void DeadlineLoop::record_due(int64_t now, int64_t due_ns)
         sample.overrun_ns = to_u32(overrun);
         sample.overrun_cpu_ns = to_u32(std::min(overrun, batch.late_cpu_ns));
         sample.overrun_callbacks = to_u32(static_cast<int64_t>(batch.late_callbacks));
-        // The batch's share covers the time from the first due time that it delayed; each later due time gets a
-        // proportional part.
+        // `own_ns` is the callbacks' share of the delay since the first due time that the batch delayed.  Each later
+        // due time gets the part of it that corresponds to its shorter delay.
         const double part = static_cast<double>(overrun) / static_cast<double>(batch.late_ns);
         sample.share_ns = to_u32(static_cast<int64_t>(static_cast<double>(batch.own_ns) * std::min(part, 1.0)));
     }

@@ -121,7 +121,7 @@ struct VariantRecord {
     }
 
     SharedArray<ProbeSample> loop;
-    SharedArray<uint32_t> thread; // lateness of ThreadProbe, a thread that only sleeps until each due time, ns
+    SharedArray<uint32_t> thread; // lateness of each wake-up of ThreadProbe, in ns
     SharedArray<BacklogSample> backlog;
     SharedArray<uint32_t> callbacks_a_gp;
     SharedArray<uint32_t> batches; // the number of callbacks of each call of turn() that ran any

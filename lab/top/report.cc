@@ -427,7 +427,7 @@ void threads(Metrics &metrics)
     metrics.gauge("tasks_parked", "Tasks parked inside a section.", &DomainRow::parked);
     metrics.gauge("section_max_seconds", "Longest section, if sections are measured.", &DomainRow::section_ns_max,
                   seconds);
-    metrics.counter("boosts_total", "Times a reader was boosted.", &DomainRow::boosts);
+    metrics.counter("boosts_total", "Number of times that a reader was boosted.", &DomainRow::boosts);
     metrics.counter("boost_seconds_total", "Total duration of boosts, in seconds.", &DomainRow::boost_ns, seconds);
     metrics.gauge("boost_max_seconds", "Longest boost.", &DomainRow::boost_ns_max, seconds);
     metrics.counter("boost_refused_total", "Boosts that were refused.", &DomainRow::boost_refused);

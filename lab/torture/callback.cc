@@ -16,10 +16,11 @@ void on_callback(rcu_head *head)
     Context &context = *traced->context;
     CallbackState before = traced->state.exchange(CallbackState::running);
     if (before != CallbackState::queued)
-        context.findings.report(Check::twice, "state {} where it should be queued", static_cast<uint32_t>(before));
+        context.findings.report(Check::twice, "a callback ran in state {}, not in the state of a queued callback",
+                                static_cast<uint32_t>(before));
     if (!context.flavour.poll(traced->cookie))
-        context.findings.report(Check::early, "its cookie was {}, a new one is {}", traced->cookie,
-                                context.flavour.get_state());
+        context.findings.report(Check::early, "a callback ran before its cookie {} was complete; a new cookie is {}",
+                                traced->cookie, context.flavour.get_state());
     context.callbacks_invoked.fetch_add(1, std::memory_order_relaxed);
     if (traced->run(traced) == After::idle)
         traced->state.store(CallbackState::idle, std::memory_order_release);

@@ -52,7 +52,7 @@ class Actor
   public:
     Actor(Context &context, const std::string &name, uint64_t index);
 
-    // Reports progress and pauses if all actors are to pause.  Returns false once the scenario ends.
+    // Reports progress, and pauses while all actors must pause.  Returns false once the scenario ends.
     bool keep_going();
     bool should_pause() const
     {

@@ -37,15 +37,15 @@ class CookieTaker
         While polling(actor_, Doing::polling);
         for (unsigned long cookie : kept_) {
             if (!wait_until(actor_, [&] { return flavour_.poll(cookie); }))
-                complain(cookie, "start_poll's cookie is never complete");
+                complain(cookie, "taken by start_poll, it did not become complete in time");
         }
     }
 
   private:
     void complain(unsigned long cookie, const char *what)
     {
-        actor_.context.findings.report(Check::cookie, "{}: cookie {}: {}; a new one is {}", actor_.record.name.data(),
-                                       cookie, what, flavour_.get_state());
+        actor_.context.findings.report(Check::cookie, "{}: cookie {}: {}; a new cookie is {}",
+                                       actor_.record.name.data(), cookie, what, flavour_.get_state());
     }
 
     void check_order()
@@ -54,7 +54,7 @@ class CookieTaker
         if (static_cast<long>(second - first) < 0)
             complain(second, "is lower than a cookie that was taken earlier");
         if (flavour_.poll(second) && !flavour_.poll(first))
-            complain(first, "is not complete, but a later one is");
+            complain(first, "is not complete, but a later cookie is");
     }
 
     void check_in_section()
@@ -63,7 +63,7 @@ class CookieTaker
         const unsigned long cookie = actor_.random.one_in(2) ? flavour_.get_state() : flavour_.start_poll();
         spin_ns(actor_.random.between(0, 20'000));
         if (flavour_.poll(cookie))
-            complain(cookie, "complete inside the section in which it was taken");
+            complain(cookie, "is complete inside the section in which it was taken");
         rcu_read_unlock();
     }
 
@@ -72,7 +72,7 @@ class CookieTaker
         const unsigned long cookie = actor_.random.one_in(2) ? flavour_.get_state() : flavour_.start_poll();
         wait_in_way(actor_, Way::sync);
         if (!actor_.context.kinds_are_mixed && !flavour_.poll(cookie))
-            complain(cookie, "not complete after synchronize_rcu()");
+            complain(cookie, "is not complete after synchronize_rcu()");
         flavour_.cond(cookie);
     }
 
@@ -86,9 +86,9 @@ class CookieTaker
         unsigned long &cookie = actor_.random.pick(kept_);
         While polling(actor_, Doing::polling);
         if (!wait_until(actor_, [&] { return flavour_.poll(cookie); }))
-            complain(cookie, "start_poll's cookie is never complete");
+            complain(cookie, "taken by start_poll, it did not become complete in time");
         if (!flavour_.poll(cookie))
-            complain(cookie, "was complete and is no longer");
+            complain(cookie, "was complete and is no longer complete");
         cookie = flavour_.start_poll();
     }
 

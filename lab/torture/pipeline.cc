@@ -50,7 +50,8 @@ After Pipeline::on_grace_period(TracedHead *traced)
     auto *element = reinterpret_cast<Element *>(traced);
     Pipeline &pipeline = traced->context->pipeline;
     if (pipeline.grow_older(*element))
-        return After::gone; // the element is free, and another thread may already have published it again
+        return After::
+            gone; // the element is free, and another thread may already have published it again, so do not access it
     element->dice = element->dice * 6364136223846793005u + 1442695040888963407u;
     Way way = element->dice >> 61 == 0 ? Way::call_hurry : Way::call;
     queue_traced(pipeline.context_, *traced, way, on_grace_period);

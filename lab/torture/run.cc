@@ -16,7 +16,7 @@ namespace lab::torture
 namespace
 {
 
-// Growth of the memory in use that is not a leak: allocators and the C library keep some memory.
+// Allowed growth of the memory in use, since allocators and the C library keep some memory.
 constexpr uint64_t leak_allowed_bytes = 512 << 10;
 
 // Checks that the scenario's settings, which are passed in the environment, are in force.

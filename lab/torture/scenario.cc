@@ -81,7 +81,7 @@ constexpr std::array<const char *, static_cast<std::size_t>(Way::count)> way_nam
     "sync",       "expedited",      "call",           "call_hurry", "call_try",  "cond",  "poll_get",
     "poll_start", "cond_expedited", "poll_expedited", "free",       "free_head", "retire"};
 
-// An error, thrown as text and caught by parse_scenario().
+// An error in a scenario, with its message.  Thrown by the functions below and caught by parse_scenario().
 struct Mistake {
     std::string text;
 };

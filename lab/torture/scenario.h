@@ -46,9 +46,9 @@ struct Scenario {
     Sections sections = Sections::mixed;
 
     // The number of each kind of actor.
-    int64_t readers = 0; // preemptible; in turn registered explicitly, at first use, or repeatedly, after unregistering
+    int64_t readers = 0; // preemptible; a third registers explicitly, a third by its first section, a third repeatedly
     int64_t readers_qsbr = 0;     // quiescent-state discipline
-    int64_t readers_deadline = 0; // deadline threads of both disciplines in turn; they also queue callbacks
+    int64_t readers_deadline = 0; // deadline threads, alternately preemptible and quiescent-state
     int64_t writers = 0;
     int64_t writers_rt = 0;      // the number of writers that run as SCHED_FIFO, if that is permitted
     int64_t fake_writers = 0;    // actors that only wait, in every way, so that grace periods are always in progress

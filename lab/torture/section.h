@@ -31,7 +31,7 @@ struct Reader {
     ActorRecord &record;
     Random &random;
     uint32_t seat;    // the reader's seat in the heap's counts; seats_max: none
-    bool online_qsbr; // the quiescent-state discipline itself protects the section
+    bool online_qsbr; // an online quiescent-state thread, which is protected without a lock
     bool in_handler;  // the section runs in a signal handler, which must not wait or yield
 };
 

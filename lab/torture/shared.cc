@@ -29,7 +29,7 @@ constexpr std::array<CheckText, checks_count> check_texts = {{
     {"lost", "a callback had not run at the end"},
     {"barrier", "rcu_barrier() returned before a callback queued before it"},
     {"litmus", "a grace period did not wait for a section that had just begun"},
-    {"leak", "memory or elements are missing at the end"},
+    {"leak", "memory or elements were not freed by the end"},
     {"progress", "grace periods or callbacks made no progress"},
     {"table", "an entry of a hash table was not found, or visited twice"},
     {"late", "grace periods ended long after the sections that they waited for"},

@@ -18,7 +18,7 @@ namespace lab::torture
 constexpr std::size_t pipe_length = 10; // an element that has reached this age is free again
 constexpr std::size_t actors_max = 256;
 
-// The errors that can be found.
+// The checkers, each with the error that it finds.
 enum class Check : uint32_t {
     age,       // a reader saw an element that was replaced more than one grace period before
     mark,      // a reader saw an element that had been reused, or was not filled in yet
@@ -31,7 +31,7 @@ enum class Check : uint32_t {
     lost,      // a callback had not run by the end
     barrier,   // rcu_barrier() returned before a callback that was queued before it
     litmus,    // a grace period did not wait for a reader that had just entered its section
-    leak,      // memory or elements were missing at the end
+    leak,      // memory or elements were not freed by the end
     progress,  // grace periods or callbacks made no progress
     table,     // an entry of a hash table was not found, or visited more than once
     late,      // grace periods ended long after the sections that they waited for

@@ -166,7 +166,8 @@ void Table::check_end() const
     rtrcu_hash_counters counters{};
     rtrcu_hash_stats(table_, &counters);
     if (counters.entries != lasting)
-        context_.findings.report(Check::table, "{} entries at the end instead of {}", counters.entries, lasting);
+        context_.findings.report(Check::table, "the table has {} entries at the end instead of {}", counters.entries,
+                                 lasting);
     check_lasting("the end");
     walk(1, "the end");
 }

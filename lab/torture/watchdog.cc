@@ -23,7 +23,7 @@ std::string read_word_file(const std::string &path)
     return line;
 }
 
-// Prints the kernel's state of each thread of the process.
+// Prints the state, kernel function and system call of each thread of the process, as the kernel reports them.
 void dump_threads()
 {
     DIR *tasks = opendir("/proc/self/task");

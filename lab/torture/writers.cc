@@ -37,7 +37,7 @@ void poll_until_complete(Actor &actor, const CookieCalls &calls)
     if (wait_until(actor, [&] { return calls.poll(cookie); }))
         return;
     actor.context.findings.report(
-        Check::cookie, "{}: start_poll's cookie {} is not complete after {} ms, a new one is {}",
+        Check::cookie, "{}: cookie {} of start_poll is not complete after {} ms; a new cookie is {}",
         actor.record.name.data(), cookie, actor.context.patience_ns / 1'000'000, calls.get_state());
     calls.cond(cookie);
 }
@@ -69,7 +69,7 @@ void note_late(Actor &actor, Way way, int64_t ns, uint32_t gaps_before)
     Context &context = actor.context;
     if (context.scenario.late_ms == 0 || ns < context.scenario.late_ms * 1'000'000)
         return;
-    pause_ns(2 * watch_gap_ns); // long enough for the watchdog to notice a gap
+    pause_ns(2 * watch_gap_ns); // long enough for the watchdog to notice that the process was stopped
     if (context.gaps.load() != gaps_before)
         return;
     if (context.late_waits.fetch_add(1) >= 2) // the machine may have delayed one or two grace periods

@@ -306,7 +306,7 @@ class ThreadPrinter:
 
     def to_string(self):
         word = int(self.value["word"])
-        flags = {0x80: "nothing asked", 0x20: "asked", 0x40: "not registered"}
+        flags = {0x80: "no request", 0x20: "request pending", 0x40: "not registered"}
         discipline = ", online" if word & ONLINE else ""
         return f"{{rtrcu_thread: nesting {word & NESTING}{discipline}, {flags.get(word >> 24, hex(word >> 24))}}}"
 

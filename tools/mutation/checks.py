@@ -48,7 +48,7 @@ class Check:
         return 6 + 8 * self.seconds
 
     def cost(self, room):
-        """Returns the cost of a kill in this room so far, by which checks are sorted."""
+        """Returns a sort key: checks that have detected mutants of this room at low cost so far come first."""
         own = FIRST.get(room, f"unit_{room}")
         first = 8 if self.name.startswith(own) else 2 if self.name.startswith("unit_") else 1
         return self.late, (self.seconds + 0.5) / (first + self.kills.get(room, 0))

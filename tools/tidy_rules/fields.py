@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Fields of structs: touched only in the room that declares them; shared ones are marked and accessed accordingly."""
+"""Fields of structs: only the room that declares a struct accesses its fields; comments mark fields that race."""
 
 import collections
 import re

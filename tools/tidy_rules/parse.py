@@ -159,7 +159,7 @@ class Reader:
         return (self.paths[name], line.value, column.value) if self.paths[name] else None
 
     def visit(self, cursor, above, function):
-        """@above: the cursors that enclose it, outermost first; @function: the name of the one that does."""
+        """Records a cursor and its children.  @above: enclosing cursors, outermost first; @function: its function."""
         kind = cursor.kind
         if kind == self.kinds.FUNCTION_DECL and cursor.is_definition():
             function = cursor.spelling

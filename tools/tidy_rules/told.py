@@ -135,7 +135,7 @@ def value_at(file, words):
 
 
 def sides(row):
-    """Returns (path, words) of page and source."""
+    """Returns the two sides of a row of docs/numbers.txt, page and source, each as (path, words)."""
     return [tuple(part.strip() for part in side.split(":", 1)) for side in row.split(" <- ", 1)]
 
 
