@@ -49,7 +49,7 @@ static inline void tally_lower_if_raised(struct tally *tally)
 {
     uint32_t seen = tally_read(tally);
     while (seen && !rtrcu_compare_exchange(&tally->number, &seen, seen - 1))
-        ; /* each failure means that another thread has raised or lowered it */
+        ; /* each failure means that another thread has changed the tally */
 }
 
 /* In a fork's child: no thread is counted. */

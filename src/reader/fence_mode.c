@@ -30,7 +30,7 @@ void reader_fences_switch(struct reader_registry *registry)
 {
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
     while (!(mode & 1) && !rtrcu_compare_exchange(&registry->fence_mode, &mode, mode + 1))
-        ; /* each failure means that another thread has changed it */
+        ; /* each failure means that another thread has changed the mode */
 }
 
 /* Claims the visit: one thread at a time may perform it, since the counts are stored in the readers' records. */
@@ -90,7 +90,7 @@ void reader_fences_restore(struct reader_registry *registry)
 {
     uint32_t mode = rtrcu_load_relaxed(&registry->fence_mode);
     while ((mode & 1) && !rtrcu_compare_exchange(&registry->fence_mode, &mode, mode + 1))
-        ; /* each failure means that another thread has changed it */
+        ; /* each failure means that another thread has changed the mode */
 }
 
 /* Store that the calling thread acknowledges @mode, after it has set its own flag.  No update overwrites that flag,

@@ -138,7 +138,7 @@ static void raise_peak(struct reader_registry *registry, uint32_t now)
 {
     uint32_t peak = rtrcu_load_relaxed(&registry->registered_peak);
     while (now > peak && !rtrcu_compare_exchange(&registry->registered_peak, &peak, now))
-        ; /* each failure means that another thread has raised it */
+        ; /* each failure means that another thread has raised the peak */
 }
 
 /* [O6] Registration half; the scan's half is in gp_scan().

@@ -55,7 +55,7 @@ static void raise_count(struct reader_count *node)
     uint32_t seen = tally_read(&node->reasons);
     bool raised = false;
 
-    do { /* each failure means that another thread has raised or lowered it */
+    do { /* each failure means that another thread has changed the count */
         if (seen == 0 && above && !raised) {
             raise_count(above);
             raised = true;

@@ -67,7 +67,7 @@ static uint32_t take_base(struct rcu_task *task)
     return base;
 }
 
-/* Lock the leaf on whose list the task is; NULL: it is on none. */
+/* Lock the leaf on whose list the task is; NULL: the task is on no list. */
 static struct reader_leaf *lock_leaf_of(const struct rcu_task *task)
 {
     struct reader_leaf *leaf = rtrcu_load_acquire(&task->leaf);

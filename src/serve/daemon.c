@@ -261,7 +261,7 @@ static void show_cpu(struct serve *serve, uint32_t cpu)
 {
     uint32_t cpus = rtrcu_load_relaxed(&serve->daemon_cpus);
     while (cpus <= cpu && !rtrcu_compare_exchange(&serve->daemon_cpus, &cpus, cpu + 1))
-        ; /* each failure means that another thread has raised it */
+        ; /* each failure means that another thread has raised the number */
 }
 
 int serve_daemon_start(struct serve_daemon *daemon, const struct rtrcu_config *settings,

@@ -86,7 +86,7 @@ void serve_ready_notify(struct reader_leaf *leaf, uint32_t owners)
     rtrcu_fence_full();
     while ((record = reader_next(leaf, &owners))) {
         struct serve_ready *ready = ready_of(record);
-        bool served = rtrcu_load_relaxed(&serve_slot(record)->listed); /* by a daemon, which runs what is ready */
+        bool served = rtrcu_load_relaxed(&serve_slot(record)->listed); /* a daemon runs its ready callbacks */
         if (number_of(ready) < 0 || served || rtrcu_load_relaxed(&ready->state) != SERVE_READY_QUIET)
             continue;
 

@@ -53,7 +53,7 @@ static void wake_worker_for(struct turn *turn, uint64_t cookie)
 
     work_worker_wake(worker_of(turn));
     while (seq_before(notified, cookie) && !rtrcu_compare_exchange(&turn->exp_waiters.notified, &notified, cookie))
-        ; /* each failure means that another thread notified the worker of another number */
+        ; /* each failure means that another thread wrote the number first */
 }
 
 /* Request @cookie, for which the calling thread waits: the threads that complete it take its priority. */

@@ -490,7 +490,7 @@ void turn_gp_state_init(struct gp_state *gp_state, struct turn *turn, enum gp_ki
 
 void turn_gp_state_after_fork_child(struct gp_state *gp_state)
 {
-    gp_state->unscanned = gp_state->requested = false; /* the next step looks at readers as the first one does */
+    gp_state->unscanned = gp_state->requested = false; /* the next step is a first scan */
     rtrcu_store_relaxed(&gp_state->event, 0);
     tally_reset(&gp_state->sleeping);
 }

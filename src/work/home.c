@@ -16,7 +16,7 @@ const struct plat_thread_attr *work_attr_for(struct work *work, const struct rtr
 {
     struct plat_thread_attr wanted = work->process;
     struct plat_cpus cpus;
-    if (settings->cpus[0] && plat_cpus_parse(settings->cpus, &cpus) == 0) { /* the list was checked */
+    if (settings->cpus[0] && plat_cpus_parse(settings->cpus, &cpus) == 0) { /* rtrcu_init() has checked the list */
         plat_cpus_cut(&cpus);
         wanted.cpus = cpus;
     }

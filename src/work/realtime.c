@@ -83,7 +83,7 @@ static bool change(struct work *work, struct work_rt_thread *rt, struct plat_tid
     return true;
 }
 
-/* Under the lock: set the priority of each thread until the next look.  False: a change was refused. */
+/* Under the lock: set the priority of each thread until the next check.  False: a change was refused. */
 static bool change_all(struct work *work, const struct rtrcu_config *config, bool active)
 {
     bool may = true;
@@ -260,7 +260,7 @@ static void account(struct work_rt_thread *rt, struct plat_tid thread, int64_t e
     }
 }
 
-/* Under the lock: count what all threads have used since the last look.  True: a thread runs, or will run. */
+/* Under the lock: count what all threads have used since the last check.  True: a thread runs, or will run. */
 static bool account_all(struct work *work, const struct rtrcu_config *config, int64_t elapsed_ns)
 {
     bool runs = false;

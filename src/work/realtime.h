@@ -10,20 +10,20 @@
  *  state    transition               after
  *  OFF      work_rt_note()           ON       by a real-time producer, which wakes the worker
  *  OFF      work_rt_runs()           ON       the same, by the driver or a daemon, or where a setting demands it
- *  any      look()                   ON       one of them is awake: the worker looks again after WORK_RT_LOOK_NS
- *  any      look()                   RESTING  all sleep, and keep their priority: where a setting demands it, or until
- *                                             no real-time producer has queued for WORK_RT_HOLD_NS
- *  any      look()                   OFF      no real-time producer for WORK_RT_HOLD_NS, or refused: all SCHED_OTHER
- *  any      share_body()             OFF      the library is shut down
- *  ON       start()                  OFF      the worker cannot be created: threads that `auto` raised become ordinary
- *  RESTING  work_rt_runs()           ON       by the driver or a daemon, which wakes the worker
+ *  any      look()                   ON       one of the threads is awake: the worker checks again after
+ *  WORK_RT_LOOK_NS any      look()                   RESTING  all sleep and keep their priority: where a setting
+ *  demands it, or until no real-time producer has queued for WORK_RT_HOLD_NS any      look()                   OFF
+ *  no real-time producer for WORK_RT_HOLD_NS, or refused: all SCHED_OTHER any      share_body()             OFF
+ *  the library is shut down ON       start()                  OFF      the worker cannot be created: threads that
+ *  `auto` raised become ordinary RESTING  work_rt_runs()           ON       by the driver or a daemon, which wakes the
+ *  worker
  */
 #ifndef RTRCU_WORK_REALTIME_H
 #define RTRCU_WORK_REALTIME_H
 
 #include "work/thread.h"
 
-/* Interval between the worker's looks; time for which a real-time producer counts; interval between readings of a
+/* Interval between the worker's checks; time for which a real-time producer counts; interval between readings of a
  * producer's scheduling class. */
 #define WORK_RT_LOOK_NS 10000000
 #define WORK_RT_HOLD_NS 1000000000
@@ -41,10 +41,10 @@ struct work_rt_thread {
     struct work_rt_thread *next;
     const struct work_thread *thread;
     enum work_rt_kind kind;
-    bool spent;       /* it has used its share: an ordinary thread for now */
-    bool went_on;     /* it has begun a batch, or woken, since `spent` was set */
+    bool spent;       /* the thread has used its share; it is ordinary for now */
+    bool went_on;     /* the thread has begun a batch, or woken, since then */
     int32_t priority; /* atomic for others: in force, 0 = SCHED_OTHER; written under the lock */
-    int64_t cpu_ns;   /* CPU time that it had used at the last look */
+    int64_t cpu_ns;   /* CPU time that the thread had used at the last check */
     int64_t debt_ns;  /* real-time use beyond the share so far, at least 0 */
 };
 
@@ -54,7 +54,7 @@ struct work_rt {
     uint32_t state;      /* atomic: enum work_rt_state; under the lock, except by producers, from OFF */
     int64_t producer_ns; /* atomic: when a real-time thread last queued a callback */
     int64_t refused_ns;  /* atomic: when real-time scheduling was last refused, 0 = never */
-    int64_t looked_ns;   /* time of the last look; written by the worker */
+    int64_t looked_ns;   /* time of the last check; written by the worker */
 };
 
 /* The scheduling class of a thread that queues callbacks, as that thread read it last.  Written by that thread. */

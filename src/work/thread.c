@@ -20,7 +20,7 @@ bool work_thread_release(struct work_thread *thread)
 {
     uint32_t seen = WORK_STARTING;
     while ((seen & WORK_STARTING) && !rtrcu_compare_exchange(&thread->state, &seen, WORK_NONE))
-        ; /* the second attempt finds it NEEDED */
+        ; /* at most twice: the state may become NEEDED */
     return seen & WORK_NEEDED;
 }
 
@@ -91,7 +91,7 @@ static void end(struct work_thread *thread)
 void work_thread_end_all(struct work *work)
 {
     rtrcu_exchange(&work->is_shut_down, 1);
-    do { /* once, unless a thread is created meanwhile */
+    do { /* one pass, unless a thread is created meanwhile */
         for (struct work_thread *thread = rtrcu_load_acquire(&work->made); thread;
              thread = rtrcu_load_relaxed(&thread->older))
             end(thread);

@@ -39,11 +39,11 @@ enum {
 struct work_job {
     const char *name;
     void *(*body)(void *worker);
-    /* Its initial priority, NULL = SCHED_OTHER, at which a worker might not run for a long time.  @creator: the
+    /* The worker's initial priority; NULL: SCHED_OTHER, at which a worker might not run for a long time.  @creator: the
      * priority of the creating thread, which waits for the worker, perhaps beside threads of lower priority that never
      * sleep. */
     int (*priority)(const struct rtrcu_config *config, int creator);
-    /* Should it be created even if the driver has no thread, to call a handler that the program has set?  NULL:
+    /* Must the worker be created even if the driver has no thread, to call a handler that the program has set?  NULL:
      * never. */
     bool (*calls_handler)(const struct work *work);
 };
