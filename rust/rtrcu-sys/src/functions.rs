@@ -60,11 +60,11 @@ c_functions! {
     fn rtrcu_quiescent_state_slow(), "rtrcu_quiescent_state_slow";
     /// Wait until every section that began before the call has ended.
     fn rtrcu_synchronize(), "rtrcu_synchronize";
-    /// As `rtrcu_synchronize()`, with an expedited grace period.
+    /// Like `rtrcu_synchronize()`, but wait by an expedited grace period.
     fn rtrcu_synchronize_expedited(), "rtrcu_synchronize_expedited";
     /// Return the cookie of a full grace period that begins after the call.
     fn rtrcu_get_state() -> u64, "rtrcu_get_state";
-    /// As `rtrcu_get_state()`, and request the cookie's grace period.
+    /// Like `rtrcu_get_state()`, but also request the cookie's grace period.
     fn rtrcu_start_poll() -> u64, "rtrcu_start_poll";
     /// Has the grace period of `cookie` ended?
     fn rtrcu_poll_state(cookie: u64) -> bool, "rtrcu_poll_state";
@@ -72,7 +72,7 @@ c_functions! {
     fn rtrcu_cond_synchronize(cookie: u64), "rtrcu_cond_synchronize";
     /// Return the cookie of a full expedited grace period that begins after the call.
     fn rtrcu_get_state_expedited() -> u64, "rtrcu_get_state_expedited";
-    /// As `rtrcu_get_state_expedited()`, and request the cookie's grace period.
+    /// Like `rtrcu_get_state_expedited()`, but also request the cookie's grace period.
     fn rtrcu_start_poll_expedited() -> u64, "rtrcu_start_poll_expedited";
     /// Has the expedited grace period of `cookie` ended?
     fn rtrcu_poll_state_expedited(cookie: u64) -> bool, "rtrcu_poll_state_expedited";
@@ -82,9 +82,9 @@ c_functions! {
     fn rtrcu_set_stall_handler(handler: Option<unsafe extern "C" fn(line: *const c_char)>), "rtrcu_set_stall_handler";
     /// Run `func(head)` after a grace period.
     fn rtrcu_call(head: *mut rcu_head, func: rcu_callback_t), "rtrcu_call";
-    /// As `rtrcu_call()`, but it returns -EAGAIN if the backlog has reached `qmax`.
+    /// Like `rtrcu_call()`, but return -EAGAIN if the backlog has reached `qmax`.
     fn rtrcu_call_try(head: *mut rcu_head, func: rcu_callback_t) -> i32, "rtrcu_call_try";
-    /// As `rtrcu_call()`, and the grace period begins immediately.
+    /// Like `rtrcu_call()`, but the grace period begins immediately.
     fn rtrcu_call_hurry(head: *mut rcu_head, func: rcu_callback_t), "rtrcu_call_hurry";
     /// Wait until every callback that was queued before the call has returned.
     fn rtrcu_barrier(), "rtrcu_barrier";

@@ -113,7 +113,7 @@ fn link_to(node: NonNull<rtrcu_hash_node>) -> *mut u8 {
 /// Double the number of buckets and move all entries. Like the library's resizer, write no node's link, and put entries
 /// that find no free slot into overflow lines.
 unsafe fn grow(model: &Model, state: &mut State) {
-    // SAFETY: as in `bucket()`.
+    // SAFETY: as in `bucket()`. The new generation and the new lines exist until the table is destroyed.
     unsafe {
         let old = &*model.shown.current.load(Relaxed);
         let next = new_generation((old.mask + 1) * 2);

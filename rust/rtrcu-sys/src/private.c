@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Additions to the library in this crate's private copy: a rule for threads that exit inside a section, the end of a
- * program that leaks too many guards, and the layout of structs. */
+/* Additions to the library in this crate's private copy: a handler for threads that exit inside a section, a function
+ * that ends a program that leaks too many guards, and the layout of structs for the crate's tests. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -112,7 +112,7 @@ mod tsan {
 #[inline(always)]
 fn offset() -> usize {
     let offset: usize;
-    // SAFETY: reads a constant that the linker has inserted.
+    // SAFETY: the instruction reads a constant that the linker has inserted.
     unsafe {
         asm!(
             concat!("mov {offset}, qword ptr [rip + ", private!("rtrcu_self"), "@GOTTPOFF]"),
@@ -123,11 +123,11 @@ fn offset() -> usize {
     offset
 }
 
-/// Add one to the word; true if the slow path is needed.
+/// Add one to the word. Returns true if the slow path is needed.
 ///
 /// # Safety
 ///
-/// If it returns true, the caller takes the slow path.
+/// If the function returns true, the caller takes the slow path.
 #[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 #[inline(always)]
 unsafe fn enter() -> bool {
@@ -163,16 +163,16 @@ unsafe fn enter() -> bool {
     }
 }
 
-/// Subtract one from the word; true if the slow path is needed.
+/// Subtract one from the word. Returns true if the slow path is needed.
 ///
 /// # Safety
 ///
-/// The thread has an open section; if this returns true, the caller takes the slow path.
+/// The thread has an open section. If the function returns true, the caller takes the slow path.
 #[cfg(all(target_arch = "x86_64", not(feature = "dylib")))]
 #[inline(always)]
 unsafe fn leave() -> bool {
     #[cfg(rtrcu_asm_goto)]
-    // SAFETY: as in `enter()`.
+    // SAFETY: the word is thread-local memory of the library; only its thread decrements it.
     unsafe {
         asm!(
             "dec dword ptr fs:[{offset}]",
@@ -184,7 +184,7 @@ unsafe fn leave() -> bool {
         false
     }
     #[cfg(not(rtrcu_asm_goto))]
-    // SAFETY: as in `enter()`.
+    // SAFETY: the word is thread-local memory of the library; only its thread decrements it.
     unsafe {
         let slow: u8;
         asm!(
@@ -207,7 +207,7 @@ unsafe fn leave() -> bool {
 #[inline(always)]
 pub unsafe fn word() -> u32 {
     let word: u32;
-    // SAFETY: reads the thread's own word.
+    // SAFETY: the instruction reads the thread's own word.
     unsafe {
         asm!(
             "mov {word:e}, dword ptr fs:[{offset}]",
@@ -260,8 +260,8 @@ mod two_words {
     #[inline(always)]
     fn this_thread() -> &'static Thread {
         let (offset, address): (usize, usize);
-        // SAFETY: reads a constant that the linker has inserted, and the thread pointer. The struct lives as long as
-        // the thread, and the reference is used before the caller returns.
+        // SAFETY: the instructions read a constant that the linker has inserted, and the thread pointer. The struct
+        // lives as long as the thread, and the reference is used before the caller returns.
         unsafe {
             asm!(
                 concat!("adrp {offset}, :gottprel:", private!("rtrcu_self")),
@@ -280,11 +280,11 @@ mod two_words {
         }
     }
 
-    /// Add one to the word; true if the slow path is needed.
+    /// Add one to the word. Returns true if the slow path is needed.
     ///
     /// # Safety
     ///
-    /// If it returns true, the caller takes the slow path.
+    /// If the function returns true, the caller takes the slow path.
     #[inline(always)]
     pub(super) unsafe fn enter() -> bool {
         let this = this_thread();
@@ -294,11 +294,11 @@ mod two_words {
         this.flag.load(Relaxed) != FLAG_FAST || word & NESTING_LIMIT != 0
     }
 
-    /// Subtract one from the word; true if the slow path is needed.
+    /// Subtract one from the word. Returns true if the slow path is needed.
     ///
     /// # Safety
     ///
-    /// The thread has an open section; if this returns true, the caller takes the slow path.
+    /// The thread has an open section. If the function returns true, the caller takes the slow path.
     #[inline(always)]
     pub(super) unsafe fn leave() -> bool {
         let this = this_thread();

@@ -128,7 +128,7 @@ impl Kept {
             return null_mut();
         }
         let block = self.first.get();
-        // SAFETY: blocks of the list are this thread's.
+        // SAFETY: only this thread uses the blocks of the list.
         self.first.set(unsafe { (*block).next });
         self.count.set(self.count.get() - 1);
         block

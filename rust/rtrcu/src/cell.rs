@@ -42,7 +42,7 @@ pub struct Rcu<T> {
     cell: RcuOption<T>,
 }
 
-/// As [`Rcu`], but the cell may be empty.
+/// Like [`Rcu`], but the cell may be empty.
 ///
 /// ```
 /// use rtrcu::{read, RcuOption};
@@ -173,7 +173,7 @@ impl<T: Send + 'static> RcuOption<T> {
     ) -> Result<(), Option<T>> {
         let _ = inside;
         let old = self.pointer.load(Acquire);
-        // SAFETY: as in `load()`.
+        // SAFETY: as in `load()`: the cell is borrowed, and `inside` protects the node.
         let value = unsafe { old.as_ref().map(|node| &raw const node.value) };
         if value != current.map(std::ptr::from_ref) {
             return Err(new);
@@ -192,7 +192,7 @@ impl<T: Send + 'static> RcuOption<T> {
         self.try_update(|old| Some(change(old)));
     }
 
-    /// As [`update`](Self::update), but if `change` returns `None`, the cell stays as it is. `Some(None)` empties the
+    /// Like [`update`](Self::update), but if `change` returns `None`, the cell stays as it is. `Some(None)` empties the
     /// cell. Returns true if the cell was changed.
     ///
     /// # Panics
@@ -360,7 +360,7 @@ impl<T: Send + 'static> Rcu<T> {
     pub fn compare_exchange<'g>(&'g self, current: &'g T, new: T, inside: &'g impl Protection) -> Result<(), T> {
         let _ = inside;
         let old = self.cell.pointer.load(Acquire);
-        // SAFETY: as in `load()`.
+        // SAFETY: as in `load()`: the cell is borrowed, and `inside` protects the node.
         if !std::ptr::eq(unsafe { &raw const (*old).value }, current) {
             return Err(new);
         }
@@ -392,7 +392,7 @@ impl<T: Send + 'static> Rcu<T> {
         self.cell.update(|old| old.map(&mut change));
     }
 
-    /// As [`update`](Self::update), but if `change` returns `None`, the value stays. Returns true if the value was
+    /// Like [`update`](Self::update), but if `change` returns `None`, the value stays. Returns true if the value was
     /// replaced.
     ///
     /// ```

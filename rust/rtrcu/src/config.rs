@@ -45,7 +45,7 @@ impl Config {
     /// The configuration in force.
     pub fn current() -> Self {
         let mut raw = rtrcu_sys::rtrcu_config::new();
-        // SAFETY: as in `new()`.
+        // SAFETY: the memory belongs to this function and has the size that is passed.
         unsafe { rtrcu_sys::rtrcu_config_get_sized(&mut raw, size_of_val(&raw) as u32) };
         Self { raw }
     }
@@ -118,7 +118,7 @@ thread_local! {
     static HANDLING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does this thread run the stall handler? Then it may be a thread of the library.
+/// Does this thread run the stall handler? If so, the thread may be a thread of the library.
 pub(crate) fn is_in_handler() -> bool {
     HANDLING.get()
 }

@@ -149,7 +149,7 @@ impl<'d, T: Send + 'static> RcuIn<'d, T> {
     /// Never waits.
     pub fn replace(&self, value: T) {
         let old = self.pointer.swap(Node::leak(value).as_ptr(), AcqRel);
-        // SAFETY: the head is that of the node, which only this call removed; `reclaim` is for this type.
+        // SAFETY: the node begins with its head, and only this call removed the node; `reclaim` is for this type.
         unsafe { rtrcu_sys::rtrcu_srcu_call(self.domain.state.get(), old.cast(), reclaim::<T>) }
     }
 }

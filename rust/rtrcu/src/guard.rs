@@ -87,6 +87,6 @@ pub fn is_reading() -> bool {
 /// The number of sections that the calling thread has open.
 #[inline]
 pub(crate) fn nesting() -> u32 {
-    // SAFETY: may be called anywhere.
+    // SAFETY: `word()` may be called anywhere.
     unsafe { rtrcu_sys::word() & rtrcu_sys::NESTING_MASK }
 }

@@ -94,7 +94,7 @@ impl<K, V, S> HashMap<K, V, S> {
             .unwrap_or_else(|error| panic!("rtrcu: a HashMap cannot be created: {error}"))
     }
 
-    /// As [`with_capacity_and_hasher`](Self::with_capacity_and_hasher).
+    /// Like [`with_capacity_and_hasher`](Self::with_capacity_and_hasher), but return an error instead of panicking.
     ///
     /// # Errors
     ///
@@ -204,7 +204,7 @@ impl<K: Eq + Hash, V, S: BuildHasher> HashMap<K, V, S> {
         self.find_hashed(key, self.hasher.hash_one(key), inside).map(Found::value)
     }
 
-    /// As [`get`](Self::get), together with the key in the map.
+    /// The value of `key`, as [`get`](Self::get) returns it, together with the key in the map.
     #[inline]
     pub fn get_key_value<'g, Q>(&'g self, key: &Q, inside: &'g impl Protection) -> Option<(&'g K, &'g V)>
     where
@@ -335,7 +335,7 @@ where
         self.take(key, &read()).is_some()
     }
 
-    /// As [`remove`](Self::remove), and return the entry, which `inside` protects.
+    /// Like [`remove`](Self::remove), but return the removed entry, which `inside` protects.
     ///
     /// ```
     /// use rtrcu::{read, HashMap};
@@ -389,7 +389,7 @@ where
         self.try_update(key, |value| Some(change(value)))
     }
 
-    /// As [`update`](Self::update), but if `change` returns `None`, the value stays. Returns true if the value was
+    /// Like [`update`](Self::update), but if `change` returns `None`, the value stays. Returns true if the value was
     /// replaced.
     ///
     /// # Panics

@@ -46,7 +46,7 @@ fn links_of<K, V>(place: Place<K, V>) -> *mut rtrcu_hash_node {
 /// `links` is the field of an `Entry<K, V>` in a node.
 #[inline(always)]
 unsafe fn place_of<K, V>(links: NonNull<rtrcu_hash_node>) -> Place<K, V> {
-    // SAFETY: the links are at this offset of a node.
+    // SAFETY: `links` is at the offset `links_at()` in its node.
     unsafe { links.byte_sub(links_at::<K, V>()).cast() }
 }
 
@@ -82,7 +82,7 @@ impl<'g, K, V> Found<'g, K, V> {
 
     #[inline(always)]
     pub(crate) fn value(self) -> &'g V {
-        // SAFETY: as above; a value changes only for the sole owner of the table.
+        // SAFETY: as in `key()`, the entry is dropped after `'g`. A value changes only for the sole owner of the table.
         unsafe { &(*self.place.as_ptr()).value.value }
     }
 
@@ -118,8 +118,8 @@ impl<K, V> Fresh<K, V> {
     }
 }
 
-/// The result of an insert: the new entry in the table; or the entry that was not inserted, and the entry in the table
-/// that has its key.
+/// The result of an insert. On success: the new entry of the table. Otherwise: the entry that was not inserted, and the
+/// entry of the table that has the same key.
 pub(crate) type Inserted<'g, K, V> = Result<Found<'g, K, V>, (Fresh<K, V>, Found<'g, K, V>)>;
 
 /// A hash table of the C library, with its entries, which it owns.

@@ -112,7 +112,7 @@ where
         result
     }
 
-    /// Set the value of `key`, and return the previous one.
+    /// Set the value of `key`, and return its previous value.
     pub fn insert(&self, key: K, value: V) -> Option<V> {
         self.update(|map| map.insert(key, value))
     }

@@ -100,7 +100,7 @@ impl<T> OwnedList<T> {
 
     fn pop(&mut self) -> Option<Owned<T>> {
         let node = self.first.take()?;
-        // SAFETY: as in `push()`.
+        // SAFETY: only this list has the node and its head.
         self.first = NonNull::new(unsafe { (*(*node.as_ptr()).head.get()).next.cast() });
         // SAFETY: the caller of `push()` passed the node to the list, and the node has left the list.
         Some(unsafe { Owned::from_raw(node) })
@@ -140,8 +140,8 @@ impl<T> Drop for Memory<T> {
 /// The node came from [`Node::leak`], no reader can load it any more, and only the caller retires it. References that
 /// were loaded earlier live at most as long as the sections of their readers.
 pub(crate) unsafe fn retire<T: Send + 'static>(node: NonNull<Node<T>>) {
-    // SAFETY: the head is that of the node, and belongs to the library from now on; `reclaim` is for this type. `T:
-    // Send + 'static`: it may be dropped on another thread, at any later time.
+    // SAFETY: the node begins with its head, which belongs to the library from now on; `reclaim` is for this type. `T`
+    // is `Send + 'static`, so the value may be dropped on another thread, at any later time.
     unsafe { rtrcu_sys::rtrcu_call(node.as_ptr().cast(), reclaim::<T>) }
 }
 
@@ -170,10 +170,10 @@ pub fn defer(f: impl FnOnce() + Send + 'static) {
     unsafe { rtrcu_sys::rtrcu_call(node.as_ptr().cast(), call_of(&node)) }
 }
 
-/// As [`defer`], but the grace period begins immediately, not at the next tick.
+/// Like [`defer`], but the grace period begins immediately, not at the next tick.
 pub(crate) fn defer_hurry(f: impl FnOnce() + Send + 'static) {
     let node = Node::leak(f);
-    // SAFETY: as in `defer()`.
+    // SAFETY: the node is new and now belongs to the library; `call` is for this type.
     unsafe { rtrcu_sys::rtrcu_call_hurry(node.as_ptr().cast(), call_of(&node)) }
 }
 

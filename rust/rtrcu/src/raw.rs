@@ -41,8 +41,8 @@ pub unsafe fn retire_ptr<T: Send + 'static>(pointer: NonNull<T>) {
     unsafe impl<T: Send> Send for Sent<T> {}
     impl<T> Drop for Sent<T> {
         fn drop(&mut self) {
-            // SAFETY: from a box that only this code frees. A grace period has passed since it was unlinked, so no
-            // reader holds it.
+            // SAFETY: the pointer came from a box that only this code frees. A grace period has passed since the
+            // pointer was unlinked, so no reader holds it.
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });
         }
     }
@@ -102,8 +102,8 @@ pub unsafe trait Intrusive: Send + Sized + 'static {
     }
 }
 
-/// As [`retire_ptr`], for a value that contains a [`Head`]: the call does not allocate, and is wait-free on a
-/// registered thread. After the grace period it calls [`Intrusive::reclaim`].
+/// Like [`retire_ptr`], for a value that contains a [`Head`]: the call does not allocate, and is wait-free on a
+/// registered thread. After the grace period the library calls [`Intrusive::reclaim`].
 ///
 /// # Safety
 ///

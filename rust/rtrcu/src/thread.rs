@@ -143,8 +143,7 @@ impl Qsbr {
         if is_in_deferred() {
             return;
         }
-        // SAFETY: no reference depends on the quiescent states alone: each is under a guard, and under a guard this
-        // does nothing.
+        // SAFETY: a guard protects each reference, and under a guard the call does nothing.
         unsafe { rtrcu_sys::quiescent_state() }
     }
 
@@ -162,7 +161,7 @@ impl Qsbr {
             }
         }
 
-        assert!(nesting() == 0 && !is_in_deferred(), "rtrcu: Qsbr::offline() under a Guard or in a deferred drop");
+        assert!(nesting() == 0 && !is_in_deferred(), "rtrcu: Qsbr::offline() used under a Guard or in a deferred drop");
         // SAFETY: the assertion has checked that the thread is outside sections.
         unsafe { rtrcu_sys::rtrcu_thread_offline() };
         let _online = Online;

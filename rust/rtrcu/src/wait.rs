@@ -48,14 +48,14 @@ pub fn synchronize() {
     unsafe { rtrcu_sys::rtrcu_synchronize() }
 }
 
-/// As [`synchronize`], but faster: by an expedited grace period, which boosts readers immediately.
+/// Like [`synchronize`], but faster: the call waits by an expedited grace period, which boosts readers immediately.
 ///
 /// # Panics
 ///
 /// As [`synchronize`].
 pub fn synchronize_expedited() {
     may_wait("synchronize_expedited()");
-    // SAFETY: as in `synchronize()`.
+    // SAFETY: as in `synchronize()`, the thread is outside sections and signal handlers.
     unsafe { rtrcu_sys::rtrcu_synchronize_expedited() }
 }
 
@@ -73,10 +73,10 @@ pub fn barrier() {
     unsafe { rtrcu_sys::rtrcu_barrier() }
 }
 
-/// As [`barrier`], for async code: a future that is ready when all values retired before its first poll, by any thread,
-/// have been dropped, and all functions deferred before that poll have returned. Concurrent waiters share one thread,
-/// which exits when no waiter is left. The child of a fork lacks that thread: the next poll of a pending future starts
-/// the wait again there, but nothing wakes the future for that poll.
+/// Like [`barrier`], for async code: a future that is ready when all values retired before its first poll, by any
+/// thread, have been dropped, and all functions deferred before that poll have returned. Concurrent waiters share one
+/// thread, which exits when no waiter is left. The child of a fork lacks that thread: the next poll of a pending future
+/// starts the wait again there, but nothing wakes the future for that poll.
 ///
 /// ```
 /// let cell = rtrcu::Rcu::new(String::from("old"));
@@ -160,7 +160,7 @@ impl Barriers {
             let queue = Mutex::new(Queue { waiting: Vec::new(), is_served: false });
             let new = Box::into_raw(Box::new(Self { process, queue }));
             match BARRIERS.compare_exchange(known, new, AcqRel, Acquire) {
-                // SAFETY: the box is never freed from now on.
+                // SAFETY: the box is never freed.
                 Ok(_) => return unsafe { &*new },
                 Err(other) => {
                     known = other;
@@ -229,7 +229,7 @@ impl Barriers {
             drop(queue);
             barrier();
             for shared in waiting {
-                // A waker belongs to an executor: its panic must not affect the other waiters.
+                // A waker belongs to an executor: a panic of the waker must not affect the other waiters.
                 if let Err(payload) = catch_unwind(AssertUnwindSafe(|| finish(&shared))) {
                     node::drop_payload(payload);
                 }
@@ -256,25 +256,26 @@ impl Cookie {
     /// The cookie of a full grace period that begins after the call. The call does not request the grace period:
     /// [`wait`](Self::wait) and other writers do.
     pub fn now() -> Self {
-        // SAFETY: may be called anywhere.
+        // SAFETY: the function may be called anywhere.
         Self { number: unsafe { rtrcu_sys::rtrcu_get_state() }, expedited: false }
     }
 
-    /// As [`now`](Self::now), and request that grace period.
+    /// Like [`now`](Self::now), but also request that grace period.
     pub fn start() -> Self {
-        // SAFETY: may be called anywhere but in signal handlers.
+        // SAFETY: the function may be called anywhere except in signal handlers.
         Self { number: unsafe { rtrcu_sys::rtrcu_start_poll() }, expedited: false }
     }
 
-    /// The cookie of a full expedited grace period that begins after the call, and request that grace period.
+    /// The cookie of a full expedited grace period that begins after the call; the call requests that grace period.
     pub fn start_expedited() -> Self {
-        // SAFETY: may be called anywhere but in signal handlers.
+        // SAFETY: the function may be called anywhere except in signal handlers.
         Self { number: unsafe { rtrcu_sys::rtrcu_start_poll_expedited() }, expedited: true }
     }
 
-    /// Has the grace period ended? Then all effects of sections that began before it are visible.
+    /// Returns true if the grace period has ended: then all effects of sections that began before it are visible.
     pub fn is_reached(self) -> bool {
-        // SAFETY: may be called anywhere but in signal handlers; the number is a cookie of this kind of grace period.
+        // SAFETY: the function may be called anywhere except in signal handlers; the number is a cookie of this kind of
+        // grace period.
         unsafe {
             if self.expedited {
                 rtrcu_sys::rtrcu_poll_state_expedited(self.number)
