@@ -37,7 +37,7 @@ static struct hlist_head *bucket_of(unsigned long key)
     return &bucket[(key * 0x9e3779b97f4a7c15ul >> 32) % BUCKETS];
 }
 
-/* Find a session, in a section or under the lock. */
+/* Find the session of a key; called in a section or with table_lock held. */
 static struct session *find(unsigned long key)
 {
     struct session *entry;

@@ -25,7 +25,7 @@ struct setting {
 
 static struct setting *current;
 static int served, replaced, wrong; /* changed only by the loop */
-static int freed, freed_by_loop;    /* atomic: on a busy machine a daemon runs some callbacks */
+static int freed, freed_by_loop;    /* atomic: callbacks run on the loop's thread or on a daemon */
 static int reloading = 1;           /* atomic: 0 ends the other thread */
 static __thread bool is_loop;
 

@@ -297,8 +297,8 @@ fn a_turn_inside_a_section_drops_no_value_that_the_section_protects() {
     barrier();
 }
 
-/// Cells in the values of cells, guards that end in any order, references under any of the guards, and changes of the
-/// configuration meanwhile.
+/// Two threads read nested cells under guards that end in any order, another thread replaces the values, and a fourth
+/// thread changes the configuration.
 #[test]
 fn random_changes_of_nested_cells_drop_no_value_that_is_read() {
     alone!("random_changes_of_nested_cells_drop_no_value_that_is_read");
