@@ -75,7 +75,8 @@ static void ask(struct asker *asker, int64_t due)
         die("send");
 }
 
-/* Receive the answers on a socket.  Returns their number. */
+/* Receive the answers that have arrived on a socket, and count wrong answers.  Returns the number of correct
+ * answers. */
 static int take_answers(struct asker *asker)
 {
     unsigned char answer[512];

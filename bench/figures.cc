@@ -237,7 +237,7 @@ static std::vector<Figure> crowd_figures()
     const struct {
         const char *name, *what, *unit;
         Kind kind;
-        Bar bar; // of the figures with at most 512 threads
+        Bar bar; // the bar if there are at most 512 threads; with more there is none
     } crowds[] = {
         {"crowd-idle", "synchronize_rcu among N idle threads, N as in the figure's name", "us", Kind::crowd_idle, {}},
         {"crowd-now-and-then",
@@ -266,13 +266,13 @@ static std::vector<Figure> crowd_figures()
                                5});
     const Bar half{BarKind::above_reference, 0.5};
     figures.push_back({"first-section",
-                       "first section of an idle thread, against a thread still scanned: the median",
+                       "time of an idle thread's first section, against a section of a scanned thread: the median",
                        "us",
                        Kind::first_section,
                        half,
                        {ours}});
     figures.push_back({"first-section-late",
-                       "first section of an idle thread: the slowest of a hundred",
+                       "time of an idle thread's first section: the slowest of a hundred",
                        "us",
                        Kind::first_section_late,
                        {BarKind::above_reference, no_limit},

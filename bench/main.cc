@@ -42,7 +42,7 @@ class Bench : public lab::Experiment
     }
     lab::Verdicts judge(bool times) override;
     void fill(lab::Document &document) override;
-    // Performs the request of --list or --here, if there is one, instead of a run; returns an exit code.
+    // If --list or --here is given, performs this request instead of a run, and returns the exit code.
     std::optional<int> other_use();
 
   private:
@@ -66,11 +66,11 @@ class Bench : public lab::Experiment
 void Bench::declare(lab::Options &options)
 {
     options.flag("--quick", common.quick, "three short rounds, about a minute: times are shown and not judged");
-    options.flag("--counts", counts_, "only the figures that are counts, not times");
-    options.flag("--list", list_, "list the figures");
-    options.list("--only", only_, "only these figures; see --list");
-    options.count("--rounds", rounds_.planned, "rounds, each of all figures (default 15, quick 3)", 1, 1000);
-    options.seed("--seed", common.seed, "decides keys and the order of sides");
+    options.flag("--counts", counts_, "measure only figures that are counts, not times");
+    options.flag("--list", list_, "list the figures and their sides");
+    options.list("--only", only_, "measure only these figures; --list prints all names");
+    options.count("--rounds", rounds_.planned, "number of rounds (default 15, with --quick 3)", 1, 1000);
+    options.seed("--seed", common.seed, "seed for the keys of lookups and the order of sides");
     options.text("--json", common.json, "write the results to this file");
     options.text("--here", here_, "for profilers: run one side of a figure in this process, such as pair/0");
 }

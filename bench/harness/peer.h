@@ -34,16 +34,16 @@ enum class Kind {
     update_cpu,            // the work of `update`, in CPU time of all threads
     backlog,               // the largest backlog of the loop of `update`
     flood_backlog,         // the largest backlog of a real-time thread beside busy ordinary threads
-    flood_whole,           // as flood_backlog, from the first callback on, which creates the library's threads
+    flood_whole,           // the largest backlog of that thread from its first callback, which creates library threads
     flood_others,          // time of a million loops of the busy threads of flood_backlog
-    neighbour,             // from call_rcu() to the callback's return, beside a slow callback of another thread
+    neighbour,             // time from call_rcu() to the callback's return, beside a slow callback of another thread
     thread_memory,         // bytes for each idle registered thread
     thread_scan,           // synchronize_rcu() among 4,096 idle registered threads
     crowd_idle,            // synchronize_rcu() among `threads` idle threads
     crowd_now_and_then,    // synchronize_rcu() among `threads` threads that read occasionally
     crowd_queueing,        // CPU time of a callback while each of `threads` threads queues some
-    first_section,         // the first section of an idle thread: the median
-    first_section_late,    // the first section of an idle thread: the slowest of a hundred
+    first_section,         // time of an idle thread's first section: the median
+    first_section_late,    // time of an idle thread's first section: the slowest of a hundred
     cell_read,             // C++: reading a cell
     cell_update,           // C++: replacing a cell's value by a changed copy, until the old value is freed
     cell_update_busy,      // C++: as cell_update, beside a reader on another CPU

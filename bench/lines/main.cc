@@ -124,7 +124,8 @@ template <class Round> Row Run::measure(const char *figure, double per, const Ro
     return row;
 }
 
-// With @inside, readers are inside at the scan and leave while the grace period waits; else they have just left.
+// Measures a grace period.  With @inside, readers are inside at the scan, and leave while the grace period waits;
+// otherwise they have ended a section before the grace period.
 Row Run::grace_period(const char *figure, bool inside)
 {
     return measure(figure, 1, [&] {
@@ -159,8 +160,8 @@ Row Run::section()
     return row;
 }
 
-// The first @queueing CPUs queue @each callbacks per round; then the driver's CPU does a pass, and they run their own
-// callbacks.
+// Measures callbacks.  In a round, each of the first @queueing CPUs queues @each callbacks.  Then the driver's CPU does
+// a pass, and the CPUs that queued callbacks run them.
 Row Run::callbacks(const char *figure, int queueing, int each)
 {
     const std::vector<int> producers(all_.begin(), all_.begin() + queueing);

@@ -76,9 +76,9 @@ std::unique_ptr<Work> code(const Parameters &)
 
 } // namespace
 
-const Peer urcu_memb_peer =
-    with_code(peer_row<UrcuMemb>("urcu-memb", "liburcu-memb, inlined, its default worker"), code);
+const Peer urcu_memb_peer = with_code(
+    peer_row<UrcuMemb>("urcu-memb", "liburcu-memb with an inlined read side and its default call_rcu worker"), code);
 const Peer urcu_memb_own_worker_peer =
-    peer_row<UrcuMembOwnWorker>("urcu-memb-own", "liburcu-memb, a worker for the updater alone");
+    peer_row<UrcuMembOwnWorker>("urcu-memb-own", "liburcu-memb with a call_rcu worker for the updater alone");
 
 } // namespace bench

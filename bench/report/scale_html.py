@@ -22,9 +22,9 @@ CROWDS = [("crowd-idle", "How long does synchronize_rcu() take among threads tha
 COUNTS = [("gp inside", "How many lines move in a grace period whose readers are inside?", "transfers", "grace period"),
           ("gp outside", "How many lines move in a grace period of readers outside?", "transfers", "grace period"),
           ("gp inside", "How many lines does a grace period touch?", "lines", "grace period"),
-          ("section", "How many lines move for one of sixteen sections per grace period?", "transfers", "section"),
+          ("section", "How many lines move for a section, with sixteen per grace period?", "transfers", "section"),
           ("callback each", "How many lines move for a callback, where each CPU queues four?", "transfers", "callback"),
-          ("callback one", "How many lines move for a callback, where one CPU queues all?", "transfers", "callback")]
+          ("callback one", "How many lines move for a callback of a CPU that queues all?", "transfers", "callback")]
 STYLES = {"spread": "solid", "one leaf": "dash", "all": "dot"}
 PLACED = {"spread": "16 read, in 16 leaves", "one leaf": "16 read, in one leaf", "all": "all read"}
 

@@ -19,7 +19,7 @@ template <class P> struct Object {
     uint64_t payload[5];
 };
 
-// Threads of the library are created before the measured thread binds itself to a CPU, so that they do not inherit the
+// Lets the library create its threads before the measured thread binds itself to a CPU, so that they do not inherit the
 // binding.
 template <class P> void start_library_threads()
 {
@@ -53,7 +53,7 @@ template <class P> class EnqueueWork : public Work
     }
 
   private:
-    static constexpr std::size_t batch = 4'096; // below every limit, so that there is no backpressure
+    static constexpr std::size_t batch = 4'096; // callbacks between two barriers: too few for backpressure
 
     uint64_t time_batch()
     {

@@ -24,7 +24,8 @@ template <class P, bool Sections> [[gnu::always_inline]] inline void section_loo
     }
 }
 
-// Both loops are aligned alike, so that they cross the same cache-line boundaries.
+// The loop as a separate function. The functions with and without sections have the same alignment, so that both loops
+// cross the same cache-line boundaries.
 template <class P, bool Sections> [[gnu::noinline, gnu::aligned(64)]] void section_loop_alone(uint64_t count)
 {
     section_loop<P, Sections>(count);

@@ -32,7 +32,7 @@ std::string pct(const Figure &value, const char *format = "{:+.1f} %")
 struct Pair {
     const Cell &before, &after;
     const ListsRow &before_row, &after_row;
-    std::optional<Interval> gain; // the new rate divided by the old one
+    std::optional<Interval> gain; // the rate of `after` divided by the rate of `before`, within each round
 
     Pair(const Plan &plan, const std::vector<ListsRow> &rows, Lists first, Lists second, bool times)
         : before(*find_cell(plan, first)), after(*find_cell(plan, second)), before_row(*find_row(rows, first)),

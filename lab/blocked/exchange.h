@@ -23,7 +23,7 @@ bool are_per_cpu(Lists lists);
 template <class T> std::string to_text(const T &value);
 template <class T> T from_text(const std::string &text);
 
-// One run: fibers on carriers, beside preemptors, with grace periods at intervals.
+// The request for a run: fibers on carriers, beside preemptors, with grace periods at intervals.
 struct RunRequest {
     Lists lists = Lists::percpu;
     unsigned readers = 64, carriers = 2, preemptors = 32;

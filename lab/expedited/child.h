@@ -17,7 +17,7 @@ namespace lab::expedited
 enum class Call {
     expedited,  // synchronize_rcu_expedited()
     liburcu,    // liburcu-memb's synchronize_rcu()
-    round_trip, // no RCU: wakes a SCHED_FIFO thread and waits for its answer, as the floor of all calls
+    round_trip, // the floor, without RCU: wakes a SCHED_FIFO thread and waits for its answer
     request,    // requests expedited grace periods at a fixed rate and does not wait
 };
 
@@ -55,7 +55,7 @@ struct Outcomes {
     uint64_t unfinished; // 1: the last call was cut off when the readers were stopped; its latency is a lower bound
     uint64_t sections, errors;
     uint64_t requests;
-    // Increase of the library's counters during the measured time.
+    // The library's counters: their increase during the measured time, except for the maximum boost_ns_max.
     uint64_t expedited, by_caller, boosts, boost_ns_max, boost_refused, rt_refused;
 };
 

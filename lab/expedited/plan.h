@@ -16,7 +16,7 @@ enum class Group {
     worker,     // the document's tables: which thread runs the grace period, beside hogs
     busy,       // more busy readers than CPUs, with and without boosting, beside liburcu
     throughput, // the cost of boosting for readers, at equal rates of requests
-    loaded,     // as `worker`, beside the load of another process group
+    loaded,     // the cells of `worker`, beside the load of another process group
 };
 constexpr int groups = 4;
 

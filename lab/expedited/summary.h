@@ -13,7 +13,7 @@ namespace lab::expedited
 // The tables: the two tables of the document with all their lines, and a third table of this project.
 constexpr int durations = 0, ranges = 1, turned = 2;
 
-// A figure, and its difference from another row's figure in per cent of the latter.
+// A figure, and its difference from the same figure of another row, in per cent of the other row's figure.
 struct Compared : Number {
     Number diff;
     Compared(Fields &row, const char *key, const char *diff_key, const Column &column)

@@ -82,7 +82,8 @@ void Latency::plan_fifo()
     fifo_rounds_.seed = common.seed;
 }
 
-// Plans one round for the console, or as many as fit if nothing else is measured.  Returns the time for these rounds.
+// Plans one round for the console; if no other workload is measured, as many rounds as fit into `seconds`.  Returns the
+// time that these rounds take.
 double Latency::plan_console(double seconds)
 {
     const auto variants = static_cast<double>(std::count_if(

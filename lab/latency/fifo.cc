@@ -23,7 +23,10 @@ const char *const fifo_ours = "rtrcu", *const fifo_ordinary = "ordinary", *const
 const std::vector<FifoVariant> &fifo_variants()
 {
     static const std::vector<FifoVariant> variants = {
-        {fifo_ours, &rtrcu_peer, {}, "this library as it comes: its threads follow the updater to SCHED_FIFO 1"},
+        {fifo_ours,
+         &rtrcu_peer,
+         {},
+         "this library in its default configuration: its threads follow the updater to SCHED_FIFO 1"},
         {fifo_ordinary,
          &rtrcu_peer,
          {{"gp_rtprio", "0"}, {"krcud_rtprio", "0"}},

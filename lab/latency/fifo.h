@@ -35,8 +35,8 @@ struct FifoRound {
     uint64_t loops;                               // loops that the ordinary threads ran
     int64_t loops_cpu_ns;                         // CPU time of the ordinary threads
     int64_t others_ns;                            // CPU time of other processes, and stolen time
-    int64_t wall_ns, helper_cpu_ns;               // CPU time of the back-end's threads
-    uint32_t helpers, helpers_realtime;           // back-end threads that used 1 ms or more; real-time ones of these
+    int64_t wall_ns, helper_cpu_ns;               // length of the round; CPU time of the back-end's threads
+    uint32_t helpers, helpers_realtime;           // back-end threads that used 1 ms; real-time threads among them
 };
 
 // Returns false with a reason if the process failed or was ended.

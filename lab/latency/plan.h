@@ -15,7 +15,7 @@ struct PolicyRow {
     const Peer *peer;
     PeerSettings settings;
     const char *what;
-    bool push_back = false; // the flood respects the library's limit on the backlog; call_rcu() of 2004 had no limit
+    bool push_back = false; // the flood drops operations at the library's limit on the backlog; 2004 had no limit
 };
 
 // Every policy that this build can run.
@@ -56,7 +56,7 @@ struct PlanOptions {
     std::vector<std::string> workloads; // empty: all workloads
     std::vector<std::string> policies;  // empty: the policies that belong to each workload
     bool fifo = true;                   // false: every row runs as SCHED_OTHER
-    bool compare_other = true;          // one additional row runs as SCHED_OTHER
+    bool compare_other = true;          // add a row that runs as SCHED_OTHER
     bool judge_tail = true;             // rows whose p99.9 or p99.99 is judged are measured for longer
     PeerSettings settings;              // added to the settings of each policy of this library
 };

@@ -38,7 +38,7 @@ enum class Cause {
     faults,
     callbacks,  // callbacks that the loop ran
     interrupts, // interrupts of the loop's timers
-    library,    // the rest of the call that runs callbacks
+    library,    // the call that runs callbacks, apart from the callbacks
     work,       // the loop's own event of work
     wake_up,    // the loop slept: the usual time of timer interrupt and wake-up
     not_explained,
@@ -88,7 +88,7 @@ struct InstrumentRow : Fields {
     Flag stolen_is_known{*this, "stolen_is_known"}, waiting_is_known{*this, "waiting_is_known"};
 };
 
-// A row for each cause that a sample of the variant has, and always one for "not explained".
+// Returns a row for each cause of the variant's late samples, and always a row for "not explained".
 std::vector<WhyRow> make_why_rows(const std::vector<LateSummary> &variants);
 InstrumentRow make_instrument_row(const std::vector<LateSummary> &variants);
 std::string why_text(const std::vector<LateSummary> &variants, double late_us);

@@ -15,7 +15,7 @@ thread_local bool CallbackMeter::on_loop = false;
 
 // The meter stamps every callback that begins within this time before the due time.
 constexpr int64_t near_ns = 2000;
-// An interval with a timer interrupt is at least this much longer than the others.
+// An interval that contains a timer interrupt is longer than other intervals by at least this.
 constexpr int64_t interrupted_ns = 1000;
 // A longer interval contains a preemption or the end of a batch, and does not count as the time of a callback.
 constexpr double longest_callback_ns = 5000;

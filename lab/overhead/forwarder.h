@@ -21,7 +21,7 @@
 namespace lab::overhead
 {
 
-constexpr unsigned packets_a_batch = 64; // as many as a network driver passes on in one poll
+constexpr unsigned packets_a_batch = 64; // the number that a network driver passes on in one poll
 constexpr unsigned draws_a_destination = 8;
 // Ages of cache entries are in units of 2^age_shift cycles, a few microseconds, because the small cache replaces its
 // entries within milliseconds.

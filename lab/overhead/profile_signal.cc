@@ -54,7 +54,7 @@ void on_signal(int, siginfo_t *information, void *context)
         return;
     const int saved = errno;
     const auto thread_id = static_cast<uint32_t>(syscall(SYS_gettid));
-    // Each expiry, delivered or overrun, stands for one interval of CPU time.
+    // Record one sample for each expiry of the timer, including the expiries that the kernel merged into this signal.
     const auto steps = static_cast<std::size_t>(1 + std::max(information->si_overrun, 0));
     std::size_t at = noted.count.fetch_add(steps, std::memory_order_relaxed);
     for (std::size_t i = at; i < std::min(at + steps, capacity); i++)

@@ -14,7 +14,7 @@
 namespace lab::overhead
 {
 
-// The figures of one round; they show the spread.
+// The figures of one round.  The figures of all rounds show the spread.
 struct RoundFigures {
     Figure cpu_ns, rcu_ns, document_ns, call_rcu_ns, gp_latency_us, misses_per_packet;
 };

@@ -32,7 +32,8 @@ struct Function {
 class Symbols
 {
   public:
-    // The symbols of the running program and its libraries.  In a stripped program names are imprecise; see named().
+    // Finds the symbols of the running program and its libraries.  In a stripped program named() is false, and names
+    // are imprecise.
     Symbols();
     Function find(uint64_t address) const;
     bool named() const

@@ -43,7 +43,8 @@ class CountedChainSync
     {
         std::atomic_ref(entry->references).fetch_add(1, std::memory_order_relaxed);
     }
-    // Drops a reference and frees the entry with the last one.  The count is the number of references minus 1.
+    // Drops a reference, and frees the entry if it was the last reference.  The count is the number of references minus
+    // 1.
     void release(RouteEntry *entry)
     {
         if (std::atomic_ref(entry->references).fetch_sub(1, std::memory_order_acq_rel) == 0)

@@ -10,8 +10,8 @@
 namespace lab::overhead
 {
 
-// Returns a table of the functions of 2002 by engine: the published ticks, then those of our engines with the same
-// features, in the same unit. The last row is the sum of look-up and RCU work without `schedule`.
+// Returns a table of the functions of 2002 by engine: the published ticks, then the ticks of our engines with the same
+// features, in the same unit.  The last row is the sum of look-up and RCU work without `schedule`.
 std::string side_by_side_table(const std::vector<Total> &totals, const std::string &environment);
 // Returns a text that names our functions counted in each row of the side-by-side table.
 std::string mapping_text();

@@ -21,8 +21,8 @@ struct CampaignScenario {
 
 using Campaign = std::map<std::string, CampaignScenario>;
 
-// Adds one document of `rtrcu torture --json`.  If it is not one, returns false with a description of the error, and
-// adds nothing.
+// Adds one document of `rtrcu torture --json`.  If the text is not such a document, returns false with a description of
+// the error, and adds nothing.
 bool campaign_add(Campaign &campaign, const std::string &file_name, const Json &document, std::string &error);
 
 bool campaign_failed(const Campaign &campaign);

@@ -51,7 +51,7 @@ Outcome judge_more(const std::optional<Interval> &ratio, bool judge_it, Outcome 
 // small.
 std::string change_text(const std::optional<Interval> &ratio, std::size_t rounds);
 
-// Returns "12.3 (9.8 to 15.1)".
+// Formats the median and the interval: "12.3 (9.8 to 15.1)".
 std::string interval_text(const std::optional<Interval> &interval, double scale = 1);
 // Returns the reason why there is no interval: "4 rounds of the 5 that a spread needs".
 std::string too_few_rounds(std::size_t rounds);

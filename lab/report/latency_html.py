@@ -303,7 +303,7 @@ def fifo_table(data):
 
 
 def fifo_conclusion(data):
-    """Returns a sentence with the peak of each variant and the work left to ordinary threads."""
+    """Returns sentences with the peak backlog of each variant, and the work that the ordinary threads do."""
     rows = fifo_rows(data)
     if "rtrcu" not in rows:
         return ""

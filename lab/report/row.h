@@ -59,7 +59,7 @@ class Fields
     std::vector<Field> fields_;
 };
 
-// A member of a row, which registers itself with its row.
+// A member of a row.  Its constructor registers the member with the row.
 template <class Value, Fields::Kind kind> struct Declared : Value {
     Declared(Fields &row, const char *key, const Column &column = {})
     {

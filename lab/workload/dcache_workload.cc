@@ -66,7 +66,7 @@ class DcacheWorkload : public Workload
 class FloodWorkload : public Workload
 {
   public:
-    // The largest backlog of a back-end without a limit; such a backlog takes some hundred megabytes.
+    // The limit on the backlog of a back-end that has no limit itself.  Such a backlog takes some hundred megabytes.
     static constexpr uint64_t bound = 2'000'000;
 
     FloodWorkload(const Peer &peer, const Inputs &inputs, bool push_back)

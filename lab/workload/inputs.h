@@ -24,7 +24,7 @@ struct InputOptions {
     uint64_t seed = 1;
 };
 
-// Returns false with a message if a named input cannot be read.  `notes` describes the inputs found.
+// Loads the inputs.  Returns false with a message if a named input cannot be read.  `notes` describes the inputs.
 bool load_inputs(const InputOptions &options, Inputs &inputs, std::vector<std::string> &notes, std::string &error);
 
 } // namespace lab

@@ -58,7 +58,7 @@ template <class Sync> class RouteCache
         : table_(table), chains_(std::bit_ceil(buckets), nullptr), gc_threshold_(gc_threshold), sync_(sync)
     {
     }
-    // Frees all linked entries; no thread may read any more.
+    // Frees all linked entries.  The caller must ensure that no thread reads the cache any more.
     ~RouteCache()
     {
         for (RouteEntry *entry : chains_) {

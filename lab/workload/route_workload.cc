@@ -90,7 +90,7 @@ class RouteWorkload : public Workload
 RouteParameters route_parameters(bool raised_threshold)
 {
     RouteParameters parameters;
-    // A raised threshold: the cache can hold every destination, so it hardly changes.
+    // With a raised threshold the cache can hold every destination, so that it hardly changes.
     if (raised_threshold) {
         parameters.gc_threshold = parameters.destinations * 2;
         parameters.buckets = parameters.destinations;

@@ -94,8 +94,8 @@ Tree generate_tree(std::size_t entries, uint64_t seed)
     tree.label = fmt::format("generated tree (seed {})", seed);
     tree.add(0, "", true);
     std::mt19937_64 random(seed);
-    // One entry in ten is a directory, and each is placed below a random one, so that depths and sizes vary as in a
-    // real tree.
+    // One entry in ten is a directory.  Each entry is placed in a random directory, so that depths and sizes vary as in
+    // a real tree.
     std::vector<uint32_t> directories = {0};
     while (tree.entries.size() < std::max<std::size_t>(entries, 2)) {
         uint32_t parent = directories[random() % directories.size()];

@@ -31,7 +31,7 @@ enum Resource : unsigned { kMalloc = 1, kPages = 2, kThreads = 4, kExitHooks = 8
 struct Tally {
     uint64_t transfers = 0; // transfers of lines between CPUs
     uint64_t lines = 0;     // lines accessed, each counted once for each CPU
-    uint64_t fences = 0;    // heavy ones
+    uint64_t fences = 0;    // heavy fences
 };
 
 // The line with the most transfers.
@@ -100,7 +100,7 @@ class World
     }
     int futex_lock_pi(uintptr_t word, int64_t timeout_ns);
     int futex_unlock_pi(uintptr_t word);
-    int event_make() // no thread here sleeps in an event loop
+    int event_make() // not implemented: no thread of the model sleeps in an event loop
     {
         return -ENOSYS;
     }
@@ -133,7 +133,7 @@ class World
     void set_exit_hook(void (*)(void *))
     {
     }
-    void set_fork_hooks(void (*)(), void (*)()) // no thread forks here
+    void set_fork_hooks(void (*)(), void (*)()) // does nothing: no thread of the model forks
     {
     }
     void arm_exit(void *)
@@ -151,7 +151,7 @@ class World
     void set_rt_priority(uint32_t, int)
     {
     }
-    // No thread waits here for a CPU: each uses as much CPU time as time passes, and all have one priority.
+    // The CPU time of a thread is the elapsed time, since each thread has a CPU for itself.
     int64_t cpu_ns_of(uint32_t)
     {
         return now_;

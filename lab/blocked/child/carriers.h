@@ -55,7 +55,7 @@ class Carriers
     {
         return errors_.load();
     }
-    // Replaces the record.  The caller owns the old one.
+    // Replaces the record, and returns the old record, which the caller then owns.
     Record *replace(uint64_t generation)
     {
         return current_.exchange(new Record(generation), std::memory_order_acq_rel);

@@ -166,7 +166,7 @@ RunResult run(const RunRequest &request)
     synchronize_rcu(); // the first use of the library, which creates its threads
     RunResult result;
     auto run = std::make_unique<Run>(request);
-    if (!enter_fifo(preemptor_priority + 1)) // above the preemptors, so that the phases end in time
+    if (!enter_fifo(preemptor_priority + 1)) // above the preemptors' priority, so that the phases end in time
         throw std::runtime_error(realtime_refusal());
     run->measure_phases(request, result);
     run->updater.take_into(result);
