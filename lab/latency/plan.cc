@@ -186,8 +186,8 @@ static bool check_fifo(const PlanOptions &options, std::string &error)
     if (!options.fifo)
         error = "--other does not fit the workload fifo, which measures a SCHED_FIFO thread: leave out one of the two";
     else if (!options.policies.empty())
-        error = "--policy does not fit the workload fifo, which compares this library, its threads at ordinary "
-                "priority, and liburcu: leave out one of the two";
+        error = "--policy does not fit the workload fifo, which compares this library, this library with threads at "
+                "ordinary priority, and liburcu: leave out one of the two";
     return error.empty();
 }
 

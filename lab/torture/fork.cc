@@ -15,8 +15,8 @@ namespace lab::torture
 namespace
 {
 
-// The child loses a callback that a thread has counted but not yet queued at the fork.  So many threads, in addition to
-// threads_peak, may be between these two steps.
+// The child loses a callback that a thread has counted but not yet queued at the fork.  Number of threads, in addition
+// to threads_peak, that may be between these two steps.
 constexpr uint64_t uncounted_threads = 8;
 
 struct rtrcu_stats read_stats()

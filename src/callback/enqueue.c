@@ -15,7 +15,9 @@ void callback_mark_new(struct callback *cb, const struct reader_record *record)
 /* Append a head of a thread without a record, concurrently with others. */
 static bool push_shared(struct cb_queue *queue, struct rcu_head *head)
 {
-    CALL_SCOPE(); /* a child that a handler forks in here must end: it would take the open link for another thread's */
+    /* A child that a handler forks in here must end: its repair would treat this thread's open link as the link of a
+     * thread that does not exist in the child. */
+    CALL_SCOPE();
     return cbqueue_push(queue, head, CB_ANYBODY);
 }
 

@@ -111,7 +111,7 @@ TEST_F(Budgets, CallbacksRunEvenIfADeadlineIsAlwaysNear)
 
 const std::vector<std::string> without_a_thread = {"RTRCU_DRIVER=sched", "RTRCU_POLICY=inline"};
 
-CHILD(barrier_after_the_deadline)
+CHILD(barrier_of_a_thread_past_its_deadline)
 {
     rcu_set_deadline(1);
     queue_counted(20);
@@ -124,9 +124,9 @@ CHILD(barrier_after_the_deadline)
     REQUIRE(runs == 1);
 }
 
-TEST_F(Budgets, BarrierEndsAfterItsCallersDeadline)
+TEST_F(Budgets, BarrierCompletesEvenIfTheDeadlineHasPassed)
 {
-    EXPECT_TRUE(exited_well(test::run_child("barrier_after_the_deadline", without_a_thread)));
+    EXPECT_TRUE(exited_well(test::run_child("barrier_of_a_thread_past_its_deadline", without_a_thread)));
 }
 
 /* ---- callbacks that do not return ---- */

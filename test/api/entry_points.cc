@@ -65,7 +65,7 @@ template <typename Body> void in_a_child_with_a_backlog(Body body)
     REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-CHILD(child_tries)
+CHILD(child_calls_try_call_rcu)
 {
     in_a_child_with_a_backlog([] {
         try_until_taken();
@@ -73,7 +73,7 @@ CHILD(child_tries)
     });
 }
 
-CHILD(child_frees)
+CHILD(child_calls_rcu_free)
 {
     in_a_child_with_a_backlog([] {
         for (int i = 0; i < 3; i++)
@@ -88,7 +88,7 @@ TEST(EntryPoints, EachCallCreatesTheDriverInAForksChild)
         GTEST_SKIP() << "qemu-user aborts in children of processes with threads (cpu_exec(), version 7.2)";
     if (TEST_TSAN)
         GTEST_SKIP() << "the race detector does not allow threads in the child of a process with threads";
-    for (const char *door : {"child_tries", "child_frees"})
+    for (const char *door : {"child_calls_try_call_rcu", "child_calls_rcu_free"})
         EXPECT_TRUE(exited_well(test::run_child(door))) << door;
 }
 

@@ -297,7 +297,7 @@ class hash_map
     template <typename Function> void for_each(Function &&function, unsigned buckets = 16) const
     {
         std::uint64_t cursor = 0;
-        while (for_some(cursor, buckets, function)) /* ends with the walk */
+        while (for_some(cursor, buckets, function)) /* false: the walk has ended */
             ;
     }
 
@@ -315,7 +315,7 @@ class hash_map
             (void)static_cast<hash_map *>(map)->remove(entry::of(node));
         };
         std::uint64_t cursor = 0;
-        while (rtrcu_hash_walk(table_, &cursor, 16, visit, this)) /* ends with the walk */
+        while (rtrcu_hash_walk(table_, &cursor, 16, visit, this)) /* false: the walk has ended */
             ;
     }
 

@@ -40,7 +40,7 @@ TEST(Seq, StartMarksAGracePeriodInProgressAndEndCountsIt)
     }
 }
 
-TEST(Seq, CookieOfAnIdleMachineIsTheNextGracePeriod)
+TEST(Seq, CookieTakenBetweenGracePeriodsIsTheNextOne)
 {
     for (uint64_t base : bases) {
         uint64_t cookie = seq_snap(base);
@@ -50,7 +50,7 @@ TEST(Seq, CookieOfAnIdleMachineIsTheNextGracePeriod)
     }
 }
 
-TEST(Seq, CookieOfARunningMachineIsTheNextGracePeriodAfterTheRunningOne)
+TEST(Seq, CookieTakenDuringAGracePeriodIsTheOneAfterIt)
 {
     for (uint64_t base : bases) {
         uint64_t running = seq_started(base), cookie = seq_snap(running);

@@ -358,9 +358,9 @@ uint32_t height_of(uint32_t leaves)
     return leaves == 1 ? 0 : leaves <= 32 ? 1 : leaves <= 1024 ? 2 : 3;
 }
 
-TEST_P(GpTree, LastReportInAnyOrderWakes)
+TEST_P(GpTree, LastReportWakesInAnyOrderOfReports)
 {
-    auto random = test::seeded_random("GpTree.LastReportInAnyOrderWakes");
+    auto random = test::seeded_random("GpTree.LastReportWakesInAnyOrderOfReports");
     std::vector<reader_record *> readers = readers_in_leaves(GetParam());
     normal_->seq = normal_->needed = before_the_wrap;
     for (int turn = 0; turn < 4; turn++) {

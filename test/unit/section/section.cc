@@ -326,7 +326,7 @@ class Qsbr : public testing::Test
     }
 };
 
-TEST_F(Qsbr, IsInsideUntilItsQuiescentState)
+TEST_F(Qsbr, ThreadIsInsideUntilItsQuiescentState)
 {
     reader_.run([] {
         EXPECT_TRUE(rcu_read_lock_held());
