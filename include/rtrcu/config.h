@@ -171,7 +171,7 @@ struct rtrcu_stats {
     uint64_t deadline_stops;         /* batches ended by a near deadline */
     uint64_t budget_stops;           /* batches ended by their time limit */
     uint64_t driver_wakeups;         /* wake-ups sent to the driver */
-    uint64_t driver_passes;          /* passes of the driver */
+    uint64_t driver_passes;          /* how often the driver has gone through its work */
     uint64_t slow_locks;             /* reader calls that took the slow path, of threads with a record */
     uint64_t rt_refused;             /* times that a thread of the library was refused its scheduling class or
                                         priority */

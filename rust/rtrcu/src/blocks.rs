@@ -188,7 +188,7 @@ fn free_all(mut block: *mut Free, index: usize) {
     while !block.is_null() {
         // SAFETY: the list is the caller's, and its blocks came from the allocator with this layout.
         let next = unsafe { (*block).next };
-        // SAFETY: as above; the block is not used after this.
+        // SAFETY: the allocator gave the block this layout, and the block is not used after this.
         unsafe { dealloc(block.cast(), block_layout(index)) };
         block = next;
     }

@@ -37,7 +37,7 @@ pub struct Domain {
 
 // SAFETY: the library's functions on a domain may be called by any thread.
 unsafe impl Send for Domain {}
-// SAFETY: as above.
+// SAFETY: any thread may call the library's functions on a domain, also at the same time.
 unsafe impl Sync for Domain {}
 
 impl Domain {

@@ -59,7 +59,7 @@ pub struct Head {
 
 // SAFETY: the only use of a head, shared or not, is to retire the value that contains it.
 unsafe impl Send for Head {}
-// SAFETY: as above.
+// SAFETY: as for `Send`: a shared head is not used before its value is retired.
 unsafe impl Sync for Head {}
 
 impl Head {

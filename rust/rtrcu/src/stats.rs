@@ -89,7 +89,7 @@ stats! {
     budget_stops,
     /// Wake-ups sent to the driver.
     driver_wakeups,
-    /// Passes of the driver through its work.
+    /// How often the driver has gone through its work.
     driver_passes,
     /// Reader calls that took the slow path, of threads with a record.
     slow_locks,
