@@ -162,7 +162,7 @@ TEST_F(Defer, ReaderThatDefersDoesNotWait)
     defer(URCU_RING + 3);
     urcu_defer_barrier(adopted);
     block()->word = 0;
-    EXPECT_TRUE(errors.contains("defer_rcu() inside a read-side critical section finds")) << errors.text();
+    EXPECT_TRUE(errors.contains("defer_rcu() inside a read-side critical section cannot wait")) << errors.text();
     EXPECT_TRUE(errors.contains("rcu_defer_barrier() inside a read-side critical section")) << errors.text();
     urcu_defer_barrier(adopted);
     EXPECT_EQ(ran, URCU_RING + 3);
