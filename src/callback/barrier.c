@@ -54,7 +54,8 @@ void callback_barrier_read(const struct reader_record *record, struct callback_b
 bool callback_barrier_reached(struct callback *cb)
 {
     for (struct reader_leaf *leaf = NULL; (leaf = reader_next_leaf(cb->registry, leaf));) {
-        /* A free slot's queue is empty; a slot taken since then has an old goal, which is reached. */
+        /* Slots that are free now are skipped: their queues are empty.  A slot taken since callback_barrier_set() has
+         * an older goal, which is reached. */
         struct reader_record *record;
         for (uint32_t left = reader_used(leaf); (record = reader_next(leaf, &left));) {
             if (!slot_reached(callback_slot(record)))

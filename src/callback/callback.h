@@ -52,16 +52,16 @@
  * unloaded.c. */
 #define CALLBACK_OBJECTS (CHECK_DEBUG ? 16 : 1)
 
-/* Whether an owner makes the calls that run its callbacks: not so far; yes; not so far, although its callbacks are
- * late; not so far, which was reported. */
+/* Whether an owner makes the calls that run its callbacks.  NEVER_CALLED: not so far; CALLED: yes; CALL_MISSED: not so
+ * far, although its callbacks are late; MISS_REPORTED: as CALL_MISSED, and the report has been printed. */
 enum callback_calls { CALLBACK_NEVER_CALLED, CALLBACK_CALLED, CALLBACK_CALL_MISSED, CALLBACK_MISS_REPORTED };
 
 /* The queue of one thread, with its times and counters. */
 struct callback_slot {
     int64_t deadline_ns;        /* atomic: written by the owner; cleared under the leaf lock after the owner's exit */
-    int64_t throttled_until_ns; /* atomic: policy throttle: no callback before this time; as deadline_ns */
+    int64_t throttled_until_ns; /* atomic: policy throttle: no callback before this time; written as deadline_ns is */
     int64_t oldest_ns;          /* atomic: when the inbox ceased to be empty; written by the owner, a hint */
-    int64_t oldest_ready_ns;    /* atomic: as oldest_ns, for the ready callbacks, 0 = none; under the queues lock */
+    int64_t oldest_ready_ns;    /* atomic: oldest_ns of the ready callbacks, 0 = none ready; under the queues lock */
     int64_t idle_since_ns;      /* when returned_seen last changed while callbacks were ready; under the queues lock */
     uint64_t returned_seen;     /* callbacks and frees that had returned at the driver's last pass; under the queues
                                    lock */
@@ -73,15 +73,15 @@ struct callback_slot {
     uint32_t calls;      /* atomic: enum callback_calls: whether its owner makes the calls that run callbacks; CALLED is
                             written by the owner, the other values by a dispatching thread */
     uint32_t owner_waits;   /* atomic: the owner waits until callbacks have returned; written by the owner */
-    void *free_block;       /* atomic: rcu_free()'s newest block, NULL = none; CALLBACK_FREE_OUT */
+    void *free_block;       /* atomic: newest block of rcu_free(), NULL = none; plus bit CALLBACK_FREE_OUT */
     uint64_t free_queued;   /* atomic: pointers passed to rcu_free() and rcu_retire(); written by the owner */
-    uint64_t free_check_at; /* atomic: as queue.check_at, for pointers */
+    uint64_t free_check_at; /* atomic: value of free_queued at which the owner checks the limits again */
     uint64_t free_done;     /* atomic: pointers freed; written by the claim's owner */
     uint64_t free_started;  /* atomic: pointers freed, and the one that the claim's owner is freeing; for fork */
     uint64_t free_goal;     /* rcu_barrier() waits for this number; under the barrier lock */
     struct cb_queue queue;
-    int64_t waiting_ns[2];  /* atomic: as oldest_ns, for each waiting segment, 0 = empty; under the queues lock */
-    int64_t batch_ns;       /* atomic: as oldest_ns, for the batch, 0 = empty; written by the claim's owner */
+    int64_t waiting_ns[2];  /* atomic: oldest_ns of each waiting segment, 0 = it is empty; under the queues lock */
+    int64_t batch_ns;       /* atomic: oldest_ns of the batch, 0 = it is empty; written by the claim's owner */
     uint64_t collected;     /* callbacks and frees that bound.collected counts; under the queues lock */
     uint64_t returned;      /* callbacks and frees that bound.returned counts; by the claim's owner */
     uint64_t longest_ns;    /* atomic: longest duration of a callback; written by the claim's owner */
@@ -212,7 +212,7 @@ void callback_stats(const struct callback *cb, struct rtrcu_stats *stats);
 
 /* ---- enqueue: enqueue.c ---- */
 
-/* A set of actions for the caller. */
+/* Result of queueing: a set of actions for the caller. */
 enum callback_enqueued {
     CALLBACK_DONE = 0,
     CALLBACK_FIRST = 1 << 0,        /* the inbox was empty: notify the driver */
@@ -227,21 +227,21 @@ enum callback_enqueued callback_enqueue(struct callback *cb, struct reader_recor
 
 /* Ordered by severity.  FULL: the backlog equals callback_full_at(); OVER: the backlog exceeds it. */
 enum callback_pressure { CALLBACK_CALM, CALLBACK_PUSH, CALLBACK_FULL, CALLBACK_OVER };
-/* Compare the backlog with qhimark and callback_full_at(), and set when to check again. */
+/* Compare the backlog with qhimark and callback_full_at(), and set the number at which the owner checks again. */
 enum callback_pressure callback_check_limits(struct callback *cb, struct reader_record *record);
-/* Callbacks and frees queued and not yet returned. */
+/* Number of callbacks and frees of @record that are queued and have not returned. */
 uint64_t callback_pending(const struct reader_record *record);
-/* Callbacks and frees that have returned. */
+/* Number of callbacks and frees of @record that have returned. */
 static inline uint64_t callback_returned(const struct reader_record *record)
 {
     const struct callback_slot *slot = callback_slot(record);
     return rtrcu_load_acquire(&slot->queue.invoked) + rtrcu_load_acquire(&slot->free_done);
 }
-/* Make the owner check its limits at its next call; make all owners do so. */
+/* Make the owner of @record, or all owners, check the limits at the next enqueue. */
 void callback_check_again(struct reader_record *record);
 void callback_check_again_all(struct callback *cb);
-/* Count an enqueue that succeeded above qmax, an enqueue that waits at qmax, and a pointer that could not be queued.
- * callback_count_leaked() returns true for the first such pointer. */
+/* Counters: enqueues that succeeded above qmax, enqueues that waited at qmax, and pointers that could not be queued.
+ * callback_count_leaked() returns true for the first leaked pointer. */
 void callback_count_over_qmax(struct callback *cb);
 void callback_count_blocked(struct callback *cb);
 bool callback_count_leaked(struct callback *cb);
@@ -382,8 +382,8 @@ struct callback_run {
 /* Invoke ready callbacks. */
 struct callback_run callback_invoke(struct callback *cb, struct reader_record *record,
                                     const struct callback_budget *budget);
-/* Make the claim's holder notify the driver when it releases the claim.  False: there is no holder.  If the claim ends
- * by an exception or with its thread, no thread notifies the driver, whose tick finds the queue. */
+/* Make the holder of @record's claim notify the driver when it releases the claim.  False: no thread holds the claim.
+ * If the claim ends by an exception or with its thread, no thread notifies the driver, whose tick finds the queue. */
 bool callback_want(struct reader_record *record);
 /* Called at a thread's exit.  If a callback ended the thread, release the claim that it held. */
 void callback_thread_ends(struct callback *cb);
@@ -424,7 +424,7 @@ struct callback_policy {
 
 extern const struct callback_policy callback_policy_daemon, callback_policy_inline, callback_policy_unbounded,
     callback_policy_krcud, callback_policy_throttle;
-/* The policy of number @policy; NULL: this version has none. */
+/* The policy of number @policy; NULL: this version of the library has no such policy. */
 const struct callback_policy *callback_policy_of(int32_t policy);
 /* Do owners run callbacks? */
 static inline bool callback_owner_runs(const struct callback *cb)
@@ -452,14 +452,14 @@ void callback_owner_waits(const struct reader_record *record, bool waits);
 
 /* ---- barrier: barrier.c ---- */
 
-/* While rcu_barrier() is in progress, daemons invoke all callbacks. */
+/* Count the beginning and the end of a rcu_barrier() call; while one is in progress, daemons invoke all callbacks. */
 void callback_barrier_begin(struct callback *cb);
 void callback_barrier_end(struct callback *cb);
 /* Under the barrier lock: store the number of the last callback of every queue. */
 void callback_barrier_set(struct callback *cb);
 /* Have the callbacks up to the stored numbers returned? */
 bool callback_barrier_reached(struct callback *cb);
-/* How many of these callbacks of @record have not returned? */
+/* How many of @record's callbacks up to the stored number have not returned? */
 uint64_t callback_barrier_left(const struct reader_record *record);
 /* Value: a report's view of one queue that is waited for. */
 struct callback_barrier_view {
@@ -493,18 +493,19 @@ callback_retire_t callback_free_next(const struct reader_record *record);
 void callback_free_drop_spent(struct reader_record *record);
 /* In a fork's child: attach the blocks that a thread that does not exist had detached. */
 void callback_free_repair(struct reader_record *record);
-/* Pointers that have not been freed yet: in the block of @head; in the record's blocks that are still being filled. */
+/* Number of pointers that have not been freed yet: callback_free_count() counts the block of @head,
+ * callback_free_count_open() the record's blocks that are still being filled. */
 uint64_t callback_free_count(const struct reader_record *record, const struct rcu_head *head);
 uint64_t callback_free_count_open(const struct reader_record *record);
 
 /* ---- heads queued twice: double.c ---- */
 
-/* The domain of a head: the native one, or one that the program defined. */
+/* Where a head is queued: in the native domain, or in a domain that the program defined. */
 enum callback_queued_to { CALLBACK_NATIVE, CALLBACK_OF_DOMAIN };
 /* Checked builds: enter @head into the set of queued heads; if the set contains it already, end the program with a
  * message. */
 void callback_double_enter(struct callback *cb, struct rcu_head *head, enum callback_queued_to to);
-/* Remove @head, whose callback begins. */
+/* Remove @head from the set, since its callback is about to begin. */
 void callback_double_leave(struct callback *cb, struct rcu_head *head, enum callback_queued_to to);
 /* In a fork's child: remove the heads that were queued in domains that the program defined. */
 void callback_double_after_fork(struct callback *cb);

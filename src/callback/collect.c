@@ -22,7 +22,7 @@ static void note_ready(struct callback *cb, struct reader_record *record)
     rtrcu_store_release(&callback_slot(record)->queue.has_ready, 1);
 }
 
-/* Record that the segment filled last has waited since @since_ns, if it was empty before. */
+/* If the segment filled last was empty before, record that its oldest callback was queued at @since_ns. */
 static void note_waiting(struct callback_slot *slot, int64_t since_ns)
 {
     int64_t *began_ns = &slot->waiting_ns[slot->queue.waiting[1].first ? 1 : 0];
@@ -40,12 +40,13 @@ static void collect_record(struct callback *cb, struct reader_record *record)
     struct cb_chain chain = cbqueue_take_inbox(queue);
     cbqueue_join(&chain, callback_free_collect(record));
     if (!chain.first)
-        return; /* a producer whose link is unfinished sets the dirty bit after it has finished it */
+        return; /* a producer whose link is unfinished sets the dirty bit once the link is complete */
     callback_bound_collect(cb, callback_slot(record));
 
-    /* The cookie is taken after the inbox, so its grace period begins after everything in that inbox was queued. */
+    /* The cookie is taken after the inbox, so the cookie's grace period begins after all callbacks of that inbox were
+     * queued. */
     uint64_t cookie = gp_snap(gp, GP_NORMAL);
-    /* Completed segments become ready first, so at most two cookies are open. */
+    /* Segments whose grace period has ended become ready first, so at most two cookies are still waited for. */
     if (cbqueue_advance(queue, gp_seq(gp, GP_NORMAL)))
         note_ready(cb, record);
 
@@ -187,7 +188,7 @@ enum callback_server callback_advance(struct callback *cb, struct reader_record 
         server = CALLBACK_DAEMON;
 
     if (server == CALLBACK_OWNER && (reader_inside(record) & RTRCU_QSBR_ONLINE))
-        reader_arm(record); /* [O3] the owner's next quiescent state finds them */
+        reader_arm(record); /* [O3] the owner's next quiescent state finds its ready callbacks */
 
     return server;
 }

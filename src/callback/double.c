@@ -67,7 +67,7 @@ static uint32_t count_slots(struct callback *cb, const struct rcu_head *head)
     return count;
 }
 
-/* Two threads may queue one head at the same time.  Each takes a slot and then counts.
+/* Two threads may queue one head at the same time.  Each takes a slot and then counts the slots that contain the head.
  *  - Our slot first:  the other thread counts both slots, and ends the program;
  *  - The other thread's slot first:  we count both slots, and end the program.
  * Forbidden: neither thread sees the slot of the other. */

@@ -15,8 +15,8 @@ void callback_mark_new(struct callback *cb, const struct reader_record *record)
 /* Append a head of a thread without a record, concurrently with others. */
 static bool push_shared(struct cb_queue *queue, struct rcu_head *head)
 {
-    /* A child that a handler forks in here must end: its repair would treat this thread's open link as the link of a
-     * thread that does not exist in the child. */
+    /* If a signal handler forks during the push, the child must end: its repair would mistake this thread's open link
+     * for the link of a thread that the child does not have. */
     CALL_SCOPE();
     return cbqueue_push(queue, head, CB_ANYBODY);
 }

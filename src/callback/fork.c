@@ -67,7 +67,7 @@ static void recount_after_fork(struct callback *cb, struct reader_record *record
     for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++)
         count_chain(record, chains[i], &heads, &pointers);
 
-    /* A callback that has begun is in no chain any more but counts: the fork happened inside it. */
+    /* Count the callback in which the fork happened too: it has left its chain, but has not returned. */
     heads += queue->started - queue->invoked;
     pointers += callback_slot(record)->free_started - callback_slot(record)->free_done;
 
@@ -104,7 +104,7 @@ static void repair_after_fork(struct callback *cb, struct reader_record *record,
     bool own = record == reader_self();
 
     if (!own) {
-        (void)cbqueue_repair(queue); /* missing heads are counted below */
+        (void)cbqueue_repair(queue); /* heads that are lost are counted below */
         callback_free_repair(record);
     }
 

@@ -39,7 +39,7 @@ struct free_alone {
     bool from_pages;
 };
 
-/* Never called: its address marks a block's head. */
+/* Never called: a head with this function belongs to a block. */
 static void free_block_mark(struct rcu_head *head)
 {
     (void)head;
@@ -105,7 +105,7 @@ static enum callback_enqueued free_without_record(struct callback *cb, struct ca
     return callback_enqueue(cb, NULL, &alone->head, free_alone_run);
 }
 
-/* ---- the ring, by its owner: not in signal handlers ---- */
+/* ---- changes of the ring by its owner, which is not in a signal handler ---- */
 
 static bool is_out(const void *word)
 {

@@ -261,7 +261,7 @@ static void sample_latency(struct callback_leaf *part, int64_t waited_ns)
     counter_add(&part->latency_us_log2[bucket < RTRCU_LATENCY_BUCKETS ? bucket : RTRCU_LATENCY_BUCKETS - 1], 1);
 }
 
-/* Move ready callbacks into the batch, if the lock can be taken. */
+/* Move ready callbacks into the batch.  Does nothing if the queues lock is taken and @may_wait is false. */
 static void refill(struct callback *cb, struct reader_record *record, bool may_wait)
 {
     int64_t oldest_ns = 0;
@@ -308,8 +308,8 @@ void callback_release_slot(struct reader_record *record)
     if (cbqueue_pending(&slot->queue) != 0 || rtrcu_load_acquire(&slot->queue.claim) != 0)
         return;
 
-    /* A slot that no longer drains may belong to the next thread, which takes the slot without this lock: then that
-     * thread's values stay. */
+    /* Reset the values only while the slot drains: later it may belong to the next thread, which takes the slot without
+     * this lock. */
     if (reader_is_draining(record)) {
         callback_set_deadline(record, 0);
         rtrcu_store_relaxed(&slot->calls, CALLBACK_NEVER_CALLED);
@@ -325,7 +325,7 @@ struct claim {
     struct callback *cb;
     struct callback_slot *slot;
     int cancel;
-    bool *wanted; /* receives, when the claim ends, whether another thread wanted it */
+    bool *wanted; /* set when the claim ends: did another thread want it? */
 };
 
 /* Release the claim; also when a callback throws, or ends its thread: that callback counts as returned, and the
@@ -367,8 +367,7 @@ static void run_claimed(struct callback *cb, struct reader_record *record, const
         .cb = cb, .slot = callback_slot(record), .cancel = plat_cancel_hold(), .wanted = &run->wanted};
     reader_self_set(READER_STATE_CALLBACK);
 
-    while (run->done < budget->count_max) { /* the second iteration runs callbacks that became ready meanwhile, or
-                                               none */
+    while (run->done < budget->count_max) { /* again if callbacks became ready meanwhile */
         if (!queue->batch.first)
             refill(cb, record, budget->may_wait);
 

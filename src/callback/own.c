@@ -10,7 +10,7 @@ static const struct callback_policy *policy_of(const struct callback *cb)
     return callback_policy_of(config_now(cb->config)->policy);
 }
 
-/* Does nothing if a callback calls it, or inside a section. */
+/* Does nothing inside a callback or a section. */
 struct callback_own callback_invoke_own(struct callback *cb, int64_t requested_ns)
 {
     struct reader_record *record = reader_self();

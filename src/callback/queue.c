@@ -21,7 +21,7 @@ bool cbqueue_push(struct cb_queue *queue, struct rcu_head *head, enum cb_produce
 
     rtrcu_store_relaxed(&head->next, NULL);
     if (owner) {
-        rtrcu_store_relaxed(&queue->enqueuing, head); /* for a fork's child, which may find the link open */
+        rtrcu_store_relaxed(&queue->enqueuing, head); /* a fork's child may find the link open, and completes it */
         rtrcu_count_owner(&queue->enqueued);
     } else {
         rtrcu_fetch_add(&queue->enqueued, 1);
@@ -57,7 +57,7 @@ struct rcu_head *cbqueue_pop(struct cb_chain *chain)
 
     struct rcu_head *next = head == chain->last ? NULL : rtrcu_load_acquire(&head->next);
     if (!next && head != chain->last)
-        return NULL; /* the producer is between exchange and link */
+        return NULL; /* the producer has exchanged the tail, and not stored the link yet */
 
     rtrcu_store_relaxed(&chain->first,
                         next); /* one store, so a fork's child finds the head either in the chain or removed */
@@ -115,8 +115,8 @@ bool cbqueue_advance(struct cb_queue *queue, uint64_t seq)
     return moved;
 }
 
-/* Finish the first open link between @first and *last with @missing.  True if one was open.  If a head cannot be found,
- * the chain ends before it: *last is the head before, and *reached is false. */
+/* Complete the first open link between @first and *last with @missing.  True if it did.  If an open link remains, the
+ * chain ends there: *last is the head before that link, and *reached is false. */
 static bool repair_links(struct rcu_head *first, struct rcu_head **last, struct rcu_head *missing, bool *reached)
 {
     bool mended = false;
@@ -144,7 +144,7 @@ bool cbqueue_repair(struct cb_queue *queue)
 
     for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++) {
         if (chains[i]->first && repair_links(chains[i]->first, &chains[i]->last, missing, &reached))
-            missing = NULL; /* a thread has one link open at a time */
+            missing = NULL; /* used: a thread leaves at most one link open */
     }
 
     repair_links(&queue->stub, &queue->tail, missing, &reached);

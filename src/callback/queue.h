@@ -88,7 +88,7 @@ static inline bool cbchain_is_empty(const struct cb_chain *chain)
 {
     return !chain->first;
 }
-/* The next head to be popped; NULL: the chain is empty. */
+/* The head that the next pop returns; NULL: the chain is empty. */
 static inline const struct rcu_head *cbchain_first(const struct cb_chain *chain)
 {
     return chain->first;
@@ -127,7 +127,7 @@ static inline bool cbqueue_is_waiting(const struct cb_queue *queue)
 
 static inline uint64_t cbqueue_pending(const struct cb_queue *queue)
 {
-    uint64_t invoked = rtrcu_load_acquire(&queue->invoked); /* read first: never above enqueued */
+    uint64_t invoked = rtrcu_load_acquire(&queue->invoked); /* loaded first: not above `enqueued` */
     return rtrcu_load_relaxed(&queue->enqueued) - invoked;
 }
 

@@ -23,8 +23,8 @@ static const struct callback_object *noted(const struct callback *cb, uintptr_t 
     return NULL;
 }
 
-/* Does nothing if the object is recorded already.  If the table is full, or a handler takes the same place, a report
- * cannot name the object. */
+/* Record the object that contains @func, unless it is recorded already.  If the table is full, or a handler takes the
+ * same place, the object is not recorded, and a report cannot name it. */
 void callback_code_note(struct callback *cb, rcu_callback_t func)
 {
     struct plat_object found;

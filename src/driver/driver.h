@@ -20,7 +20,7 @@ struct driver {
     struct work_thread *thread; /* constant: the driver's own thread, if it has one */
     struct turn *turn;
     struct serve *serve;
-    int64_t online_ns; /* used by the driver's thread: when a deadline thread was last online, 0 = long ago */
+    int64_t online_ns; /* when a deadline thread was last seen online, 0 = long ago; used by the driver's thread */
     struct counter passes;
 };
 
@@ -43,8 +43,8 @@ static inline struct gp_state *driver_normal(const struct driver *driver)
 
 /* ---- common to all drivers: pass.c ---- */
 
-/* Called once per tick while a driver advances: ready callbacks may lose their owner or their daemon, or exceed one
- * batch.  False: continue to wait. */
+/* Called once per tick while a driver advances a grace period: dispatches callbacks whose owner or daemon has exited
+ * meanwhile, or that one batch did not cover.  Returns false: the driver continues to wait. */
 bool driver_serve_meanwhile(struct serve *serve);
 /* One pass: collect what was queued, advance a needed grace period, dispatch ready callbacks.  True if some wait for
  * their owner. */
@@ -60,7 +60,7 @@ void driver_sleep_pacing(struct driver *driver, uint32_t event, int64_t timeout_
 /* ---- without a thread of the driver: step.c ---- */
 
 /* One step in a call of the program: the calling thread is outside sections and may take short locks.  Does nothing if
- * the driver has a thread; with @asked, only if that thread runs. */
+ * the driver in force uses a thread; with @asked, does nothing only while that thread runs. */
 void driver_step_here(struct driver *driver, struct serve_call_budget *call_budget, bool asked);
 
 /* Is work left that the driver must do? */

@@ -29,7 +29,7 @@ void driver_step_here(struct driver *driver, struct serve_call_budget *call_budg
     const struct work_driver *row = work_driver_row(driver->work);
 
     if (reader_self_is(READER_STATE_CALLBACK))
-        return; /* a callback passed a quiescent state: the step that runs the callback continues */
+        return; /* the call comes from a callback, and the step that runs the callback will continue */
     if (row->body && (!asked || work_driver_runs(driver->work)))
         return;
 

@@ -73,7 +73,7 @@ struct gp_machine {
     uint32_t idle_scans;      /* a thread outside in this many scans becomes a candidate for idle; 0 = do not count this
                             scan */
     bool idle_possible;       /* some threads have been outside in idle_scans scans */
-    bool idle_proposed;       /* there are candidates for idle */
+    bool idle_proposed;       /* candidates for idle exist */
     int64_t began_ns;
     struct counter completed, busy, at_once;
     struct counter ns_sum;                     /* sum over ns_histogram */

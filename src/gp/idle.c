@@ -36,8 +36,7 @@ static void settle_idle_leaf(struct reader_leaf *leaf, bool heavy)
     for (uint32_t left = reader_idle_candidates(leaf); (record = reader_next(leaf, &left));) {
         if (heavy && reader_idle_confirmed(record) && parked_on_thread(record) == 0)
             asleep |= reader_bit(record);
-        (void)reader_count_scan(record, true, 0); /* restarts the count of scans that found the thread outside, also for
-                                                     a thread that becomes idle */
+        (void)reader_count_scan(record, true, 0); /* restarts outside_scans, whether or not the thread becomes idle */
     }
 
     reader_idle_settle(leaf, asleep);

@@ -52,8 +52,8 @@ void gp_begin(struct gp *gp, enum gp_kind kind, int64_t now)
     trace3(gp_begin, gp, kind, seq);
 }
 
-/* Checks that no thread reads while the sequence is odd, so a cookie taken meanwhile names a later grace period.  [O2],
- * [O4] as in gp_begin() and gp_end(). */
+/* Makes the sequence odd, then checks that no thread reads, so a cookie taken meanwhile names a later grace period.
+ * [O2], [O4] as in gp_begin() and gp_end(). */
 bool gp_try_immediate(struct gp *gp, enum gp_kind kind)
 {
     struct gp_machine *machine = &gp->machine[kind];
@@ -244,7 +244,7 @@ static void poll_below(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_
     uint32_t below = leaf ? 0 : gp_word_children(gp_node_word(node, kind));
 
     while (leaf && gp_holdouts(gp, kind, leaf) && poll_leaf(gp, kind, leaf, poll))
-        ; /* waited-for threads park on the leaf's list, so the threads' lists only get shorter */
+        ; /* ends: threads that are waited for park on the leaf's list, so their own lists get shorter */
 
     for (; below; below &= below - 1)
         poll_below(gp, kind, level - 1, index * READER_FANOUT + (uint32_t)__builtin_ctz(below), poll);
@@ -290,7 +290,7 @@ uint32_t gp_poll(struct gp *gp, enum gp_kind kind, bool arm, enum gp_actions *ac
     poll_below(gp, kind, rtrcu_load_relaxed(&machine->top), 0, &poll);
     poll_anonymous(gp, kind);
 
-    *actions |= poll.actions & ~gp_action_wake(kind); /* the caller advances this kind: no wake-up is needed */
+    *actions |= poll.actions & ~gp_action_wake(kind); /* the caller itself advances @kind: no wake-up for it */
     return poll.requested;
 }
 

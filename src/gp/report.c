@@ -7,8 +7,8 @@
  */
 #include "gp/gp.h"
 
-/* Node @index of @level is clear: clear its bit in its parent, and so on upward while the parent is clear.  Returns an
- * action if the top became clear. */
+/* Node @index of @level is clear: clear its bit in its parent.  If that makes the parent clear, clear the parent's bit
+ * too, and so on upward.  Returns an action if the top became clear. */
 enum gp_actions gp_carry(struct gp *gp, enum gp_kind kind, uint32_t level, uint32_t index, struct gp_stamp stamp)
 {
     uint32_t top = rtrcu_load_relaxed(&gp->machine[kind].top);
@@ -54,8 +54,8 @@ static bool leaf_is_pending(const struct gp *gp, enum gp_kind kind, const struct
     return gp_word_is_pending(gp_node_word(gp_node_at(gp, 0, reader_leaf_index(leaf)), kind));
 }
 
-/* Returns @index if each node above that leaf has a bit for it; else the first leaf after those that a node rules
- * out. */
+/* @index if each node above leaf @index has the bit that covers the leaf; else the first leaf after those that a clear
+ * bit covers. */
 static uint32_t skip(const struct gp *gp, enum gp_kind kind, uint32_t index)
 {
     for (uint32_t level = rtrcu_load_relaxed(&gp->machine[kind].top); level > 0; level--) {

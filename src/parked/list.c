@@ -329,7 +329,7 @@ uint32_t parked_remove_counted(struct reader_registry *registry, struct rcu_task
 {
     struct parked_slot *all = counted(registry);
     lock_acquire(&all->lock);
-    uint32_t where = rtrcu_load_relaxed(&task->where); /* a handler may have ended its section, or forked */
+    uint32_t where = rtrcu_load_relaxed(&task->where); /* a handler may have ended the task's section, or forked */
     if (parked_is_counted(where))
         take_off(task);
     lock_release(&all->lock);
@@ -379,7 +379,7 @@ bool parked_is_waited_for(const struct rcu_task *task)
     const struct reader_leaf *leaf = rtrcu_load_relaxed(&task->leaf);
     uint32_t where = rtrcu_load_acquire(&task->where);
     if (where != PARKED_ON_LEAF || !leaf)
-        return parked_is_counted(where); /* a guess: a grace period waits for a phase as a whole */
+        return parked_is_counted(where); /* an estimate: a grace period waits for all readers of a phase */
     return waits_for(parked_leaf(leaf), 0, task) || waits_for(parked_leaf(leaf), 1, task);
 }
 

@@ -28,18 +28,18 @@
 #include "reader/reader.h"
 
 struct parked_slot {
-    struct lock lock; /* guards the list of tasks that parked on the slot's thread, or of counted tasks */
+    struct lock lock; /* guards the list: tasks parked on the slot's thread; in `counted`, the counted tasks */
     uint32_t count;   /* atomic: number of tasks on the list; written under the lock */
     struct rtrcu_link tasks;
 };
 
 struct parked_leaf {
-    struct reader_leaf *leaf; /* constant; its lock guards the fields below */
+    struct reader_leaf *leaf; /* constant; the leaf lock guards the fields below, except slot and counted */
     uint32_t count;           /* atomic: number of tasks on the leaf's list */
     uint32_t holders;         /* atomic: slots whose threads' lists may contain tasks; written under the slot's lock */
     struct rtrcu_link tasks;
-    struct rcu_task *boundary[READER_KINDS]; /* first task for which the grace period waits, NULL = none */
-    int64_t boundary_position[READER_KINDS]; /* atomic: position of that task, INT64_MAX = none */
+    struct rcu_task *boundary[READER_KINDS]; /* per kind: first task for which the grace period waits, NULL = none */
+    int64_t boundary_position[READER_KINDS]; /* atomic: per kind: position of boundary, INT64_MAX = none */
     int64_t first_position, last_position;
     struct rcu_task *moving; /* the task being promoted, perhaps on no list; for fork */
     struct parked_slot slot[READER_FANOUT];
@@ -61,7 +61,8 @@ static inline struct parked_slot *parked_slot(const struct reader_record *record
 /* Fields that this room shows to other processes. */
 extern const struct inspect_table parked_inspect_table;
 
-/* PARKED_COUNTED_: counted in that phase of readers without a record. */
+/* The list that a task is on.  PARKED_COUNTED_...: it is counted as a reader without a record, in the phase that the
+ * name ends with. */
 enum parked_where { PARKED_NOWHERE, PARKED_ON_THREAD, PARKED_ON_LEAF, PARKED_COUNTED_EVEN, PARKED_COUNTED_ODD };
 
 static inline bool parked_is_counted(uint32_t where)
@@ -112,8 +113,8 @@ void parked_promoted(struct reader_record *record, uint32_t moved);
 bool parked_begin(struct reader_leaf *leaf, unsigned int kind);
 /* Remove @task from the list of the thread where it parked.  False: @task is not, or no longer, on such a list. */
 bool parked_remove_from_thread(struct rcu_task *task);
-/* Make @task, which is on no list, a counted task of @phase; remove a counted task, and return where it was.  The
- * caller maintains the counters. */
+/* parked_add_counted() makes @task, which is on no list, a counted task of @phase.  parked_remove_counted() removes a
+ * counted task and returns its previous `where`.  The caller changes the counts of readers without a record. */
 void parked_add_counted(struct reader_registry *registry, struct rcu_task *task, enum reader_phase phase);
 uint32_t parked_remove_counted(struct reader_registry *registry, struct rcu_task *task);
 /* Remove @task from its leaf's list.  Under the leaf lock.  Returns the kinds that waited for it last. */
@@ -122,7 +123,7 @@ struct reader_kinds parked_remove_from_leaf(struct reader_leaf *leaf, struct rcu
  * lock. */
 struct rcu_task *parked_first_waited_for(struct reader_leaf *leaf, unsigned int kind);
 struct rcu_task *parked_next(struct reader_leaf *leaf, struct rcu_task *task);
-/* Number of tasks on the list of @record's thread, and of a leaf. */
+/* Numbers of tasks: on the list of @record's thread, on the list of @leaf. */
 static inline uint32_t parked_on_thread(const struct reader_record *record)
 {
     return rtrcu_load_acquire(&parked_slot(record)->count);

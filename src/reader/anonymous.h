@@ -11,7 +11,7 @@ static inline uint32_t reader_anonymous(const struct reader_registry *registry)
     return rtrcu_load_acquire(&registry->anonymous);
 }
 
-/* The phases in which a reader without a record is inside, as bits. */
+/* The phases in which at least one reader without a record is inside, as bits. */
 static inline uint32_t reader_anonymous_phases(const struct reader_registry *registry)
 {
     uint32_t groups = 0;
@@ -40,7 +40,8 @@ static inline void reader_anonymous_enter(struct reader_registry *registry, enum
     rtrcu_fetch_add(&registry->anonymous_in[phase], 1); /* [O25] */
 }
 
-/* Uncount a reader that leaves its section.  True if it was the last reader of @phase, or of both phases. */
+/* Lower the counts for a reader that leaves its section.  True if no reader without a record is left in @phase, or in
+ * both phases. */
 static inline bool reader_anonymous_leave(struct reader_registry *registry, enum reader_phase phase)
 {
     bool last = rtrcu_fetch_add(&registry->anonymous_in[phase], (uint32_t)-1) == 1;

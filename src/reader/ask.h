@@ -10,7 +10,8 @@
 
 /* Sections and discipline from the owner's word, 0 = outside.  Under the leaf lock; the owner is registered. */
 uint32_t reader_inside(const struct reader_record *record);
-/* Make the owner take its slow path.  True if the flag was clear.  Under the leaf lock; the owner is registered. */
+/* Set the owner's flag, so that the owner takes its slow path.  True if the flag was clear.  Under the leaf lock; the
+ * owner is registered. */
 bool reader_arm(struct reader_record *record);
 /* Clear the calling thread's flag, before it reads the requests; a full fence.  Called inside a counted slow path
  * (INV-RD2).  In full-fence mode, and while the thread is asleep in the library, the flag stays set. */
@@ -61,9 +62,9 @@ static inline void reader_idle_settle(struct reader_leaf *leaf, uint32_t asleep)
 /* Store the owner's id in the boost word and set the owner's flag.  False: the boost word is in use.  Under the leaf
  * lock.  @armed: receives a count for reader_boost_confirmed(). */
 bool reader_boost(struct reader_record *record, uint32_t *armed);
-/* Is the flag still set, so that the owner's unlock will release the boost word?  Sets the flag again if not.  A flag
- * that another thread has set since the last call counts as lost, since no fence has followed it.  Under the leaf lock,
- * after a heavy fence since the last call. */
+/* Is the owner's flag still set, so that its unlock will release the boost word?  If not, sets the flag again.  False
+ * too if another thread has set the flag since the last call, since no fence has followed.  Under the leaf lock, after
+ * a heavy fence that followed the last call. */
 bool reader_boost_confirmed(struct reader_record *record, uint32_t *armed);
 /* Called by the booster: clear the boost word if the owner has not released it. */
 void reader_boost_withdraw(struct reader_record *record, struct plat_tid owner);
@@ -126,8 +127,8 @@ void reader_fences_acknowledge(struct reader_registry *registry);
  * scan. */
 void reader_fences_restore(struct reader_registry *registry);
 
-/* The calling thread is about to sleep in a call of the library, perhaps for long: full fences need not wait for it.
- * True if it was not marked asleep: then reader_sleep_end() must follow. */
+/* Mark the calling thread as asleep in the library: it may sleep for long, and a switch to full fences need not wait
+ * for it.  True if this call marked the thread: then reader_sleep_end() must follow. */
 bool reader_sleep_begin(void);
 void reader_sleep_end(struct reader_registry *registry);
 /* Called when a section begins in a handler of a thread that sleeps in the library: mark the thread not asleep, before

@@ -9,12 +9,12 @@ struct reader_record;
 
 /* Value: a call that waits for grace periods, and its call site. */
 struct reader_call {
-    const char *name; /* a constant of the library; NULL = none */
+    const char *name; /* name of the public function, a string constant; NULL = no call */
     uintptr_t from;
 };
 
-/* Record that the calling thread begins @call inside a section for which the call waits; with no name, that the call
- * has ended. */
+/* Record that the calling thread begins @call, which waits for a section that the thread has open.  If @call.name is
+ * NULL, record that the call has ended. */
 static inline void reader_self_waits(struct reader_call call)
 {
     rtrcu_store_relaxed(&rtrcu_self.waits_from, call.from);

@@ -18,7 +18,7 @@ void reader_deadline_show(const struct reader_record *record, bool deadline, boo
     }
 }
 
-/* Is the thread of a slot in @left online?  All of them have the quiescent-state discipline. */
+/* Is a thread of the slots @left online?  The threads of these slots have the quiescent-state discipline. */
 static bool is_one_online(struct reader_leaf *leaf, uint32_t left)
 {
     struct reader_record *record;
@@ -36,7 +36,7 @@ bool reader_deadline_is_online(struct reader_registry *registry)
         return false;
 
     for (struct reader_leaf *leaf = NULL;
-         (leaf = reader_next_scanned(registry, leaf));) { /* deadline threads are never idle */
+         (leaf = reader_next_scanned(registry, leaf));) { /* deadline threads are always scanned */
         uint32_t discipline = rtrcu_load_acquire(&leaf->deadline[1]);
         if (rtrcu_load_acquire(&leaf->deadline[0]) || (discipline && is_one_online(leaf, discipline)))
             return true;

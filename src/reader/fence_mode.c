@@ -58,7 +58,7 @@ static bool confirm_record(struct reader_record *record, uint32_t mode, bool vis
 {
     bool quiet = rtrcu_load_acquire(&record->self->slow) == 0;
     uint32_t acknowledged = rtrcu_load_acquire(&record->fence_ack);
-    bool kept = !reader_arm(record); /* after both loads, so that it shows what an older slow path did to the flag */
+    bool kept = !reader_arm(record); /* after both loads: shows whether an older slow path cleared the flag */
 
     if (acknowledged == mode || acknowledged == READER_FENCES_ANY)
         return kept;
@@ -126,7 +126,7 @@ void reader_disarm(struct reader_registry *registry)
         reader_sleep_interrupted();
     uint32_t mode = asleep ? READER_FENCES_ANY : rtrcu_load_relaxed(&registry->fence_mode);
 
-    reader_idle_exit(); /* the thread may be on its fast path after this, where it does not end its idleness */
+    reader_idle_exit(); /* the fast path, which may follow, does not end the thread's idleness */
     invariant("INV-RD4", !record || (reader_scanned_slots(record->leaf) & reader_bit(record)));
 
     if (!(mode & 1)) {
@@ -169,5 +169,5 @@ void reader_sleep_end(struct reader_registry *registry)
     rtrcu_self.state &= ~(uint32_t)READER_STATE_ASLEEP;
     rtrcu_fence_light(); /* a handler from here on must not set READER_FENCES_ANY again */
     reader_sleep_interrupted();
-    reader_fences_acknowledge(registry); /* a concurrent switch need not wait for the next slow path */
+    reader_fences_acknowledge(registry); /* now, so that a switch need not wait for this thread's next slow path */
 }

@@ -31,8 +31,8 @@ static void keep_survivor_after_fork(struct reader_leaf *leaf, const struct read
     }
 }
 
-/* Count the thread that forked, if it is a reader without a record.  Tasks are counted by parked/, which puts them on a
- * list. */
+/* Set the counts of readers without a record to the thread that forked, if it is one.  Parked tasks need no count:
+ * parked/ puts them on lists. */
 static void keep_anonymous(struct reader_registry *registry)
 {
     rtrcu_store_relaxed(&registry->anonymous, 0);

@@ -5,7 +5,7 @@
  */
 #include "reader/reader.h"
 
-/* [O20] Fence for the slow path that this handler interrupted: that path has set the bit, but may not have fenced. */
+/* [O20] For a handler that interrupted a slow path: that path has set the scanned bit, but may not have fenced. */
 static void fence_for_interrupted(void)
 {
     rtrcu_fence_full();

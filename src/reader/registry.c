@@ -20,7 +20,7 @@ void reader_registry_init(struct reader_registry *registry, const struct reader_
 
     registry->leaf[0] = plan->lay_out(first);
     registry->leaf[0]->scanned.above = reader_counts_above(&registry->counts, 0);
-    registry->leaf[0]->used = 1; /* the slot of the shared record */
+    registry->leaf[0]->used = 1; /* slot 0 belongs to the shared record */
     registry->leaf_count = 1;
 }
 
@@ -80,8 +80,8 @@ struct reader_record *reader_slot_take(struct reader_registry *registry)
     return record;
 }
 
-/* Publish the discipline of the calling thread.  A hint, by which gp_needs_fence() need not read the words of
- * preemptible threads. */
+/* Publish whether the calling thread has the quiescent-state discipline.  A hint: it lets gp_needs_fence() skip the
+ * words of preemptible threads. */
 static void show_discipline(const struct reader_record *record, bool quiescent)
 {
     uint32_t *slots = &record->leaf->quiescent, bit = reader_bit(record);
@@ -92,8 +92,8 @@ static void show_discipline(const struct reader_record *record, bool quiescent)
         rtrcu_fetch_and(slots, ~bit);
 }
 
-/* Publish whether the calling thread is a deadline thread.  Such a thread is never idle: scans read this after their
- * fence.  [O26] */
+/* Publish whether the calling thread is a deadline thread, which scans then never make idle: they read this bit after
+ * their fence.  [O26] */
 static void show_deadline(bool deadline, bool qsbr)
 {
     reader_deadline_show(reader_self(), deadline, qsbr);

@@ -52,13 +52,13 @@ struct reader_leaf;
 /* The record of one thread, a cache line; a scan reads only this line and the thread's word. */
 struct reader_record {
     struct rtrcu_thread *self; /* the owner's thread-local block; set before its bit, cleared under the leaf lock */
-    const uint32_t *cpu;       /* address of the owner's CPU number as the kernel writes it, NULL = unknown; set and
-                                  cleared with self */
+    const uint32_t *cpu;       /* where the kernel writes the number of the owner's CPU, NULL = unknown; set and cleared
+                                  together with self */
     struct reader_leaf *leaf;  /* constant */
     uint32_t slot;             /* constant: bit number in the leaf */
-    uint32_t thread_id;        /* atomic: owner; written at registration, read for reports at any time */
+    uint32_t thread_id;        /* atomic: id of the owner; written at registration, read for reports at any time */
     uint32_t fence_ack;        /* atomic: the mode that the owner has acknowledged; see fence_mode.c */
-    uint32_t fence_armed;      /* value of armed before the confirming visit; written by the registry's confirmer */
+    uint32_t fence_armed;      /* value of armed before the confirming visit; written by the visiting thread */
     uint32_t armed;            /* number of times that another thread has set the owner's flag; under the leaf lock */
     uint32_t boost;            /* atomic: PI futex locked on the owner's behalf; see reader_boost() */
     uint32_t outside_scans;    /* consecutive scans that found the owner outside; under the leaf lock */
@@ -76,10 +76,10 @@ struct reader_leaf {
     uint32_t registered;           /* atomic: slots of registered threads, whose words may be read; cleared under the
                                       lock */
     uint32_t draining;             /* under the lock: used slots whose thread has exited */
-    uint32_t held[READER_HOLDERS]; /* under the lock: draining slots that the room has not released */
+    uint32_t held[READER_HOLDERS]; /* under the lock: for each room, the draining slots that it has not released */
     uint32_t deadline[2];          /* atomic: slots of deadline threads: [0] preemptible, [1] with the quiescent-state
                              discipline */
-    uint32_t quiescent;            /* atomic: slots of threads with that discipline, online or not; written by owners */
+    uint32_t quiescent;            /* atomic: slots of quiescent-state threads, online or not; written by owners */
     struct reader_scanned scanned; /* the threads that grace periods scan */
     void *of[READER_ROOMS];        /* constant: each room's part of this leaf */
     struct reader_record record[READER_FANOUT];
@@ -114,7 +114,7 @@ struct reader_registry {
     uint32_t fence_confirmed;                /* atomic: the mode in which all readers are known to fence */
     uint32_t fence_confirmer;                /* atomic: the thread that confirms by a visit, 0 = none */
     uint32_t anonymous;                      /* atomic: readers inside a section without a record, including tasks */
-    uint32_t anonymous_in[READER_PHASES];    /* atomic: of these, by phase */
+    uint32_t anonymous_in[READER_PHASES];    /* atomic: the same readers, by phase */
     uint32_t anonymous_phase; /* atomic: current phase number; its parity selects the counter of threads that enter */
     uint32_t mount_ids;       /* atomic: last id assigned to a thread that runs tasks */
     uint32_t registered;      /* atomic: number of threads registered */
@@ -126,7 +126,7 @@ struct reader_registry {
     struct complaint misuse[READER_MISUSES];
 };
 
-/* @first: memory for the first leaf, zeroed. */
+/* Initialise the registry; @first: zeroed memory for the first leaf, of plan->bytes. */
 void reader_registry_init(struct reader_registry *registry, const struct reader_plan *plan, void *first);
 /* Initialise this room's part of a leaf; called by the plan's lay_out(). */
 void reader_leaf_init(struct reader_leaf *leaf);
@@ -228,7 +228,7 @@ static inline uint32_t reader_registered(const struct reader_leaf *leaf)
     return rtrcu_load_acquire(&leaf->registered);
 }
 
-/* Slots whose word a grace period must scan, as bits; threads of the others are idle. */
+/* Slots whose words a grace period must scan, as bits; the threads of all other slots are idle. */
 static inline uint32_t reader_scanned_slots(const struct reader_leaf *leaf)
 {
     return reader_scanned_of(&leaf->scanned) & reader_registered(leaf);
@@ -303,7 +303,7 @@ static inline uintptr_t reader_entered(const struct reader_record *record)
     return rtrcu_load_relaxed(&record->self->entered);
 }
 
-/* Prefetch the records and words of @slots for a scan: the words are in the threads' own memory. */
+/* Prefetch the records of @slots for a scan, and then the words, which are in the threads' own memory. */
 static inline void reader_prefetch(struct reader_leaf *leaf, uint32_t slots)
 {
     struct reader_record *record;
@@ -335,10 +335,11 @@ void reader_stats(struct reader_registry *registry, struct rtrcu_stats *stats);
 
 /* ---- deadline threads: deadline.c ---- */
 
-/* Publish whether the owner is a deadline thread, and whether it has the quiescent-state discipline.  Called by the
- * owner. */
+/* Publish whether the owner is a deadline thread (@deadline), and whether it has the quiescent-state discipline
+ * (@qsbr).  Called by the owner. */
 void reader_deadline_show(const struct reader_record *record, bool deadline, bool qsbr);
-/* Is a deadline thread online?  A preemptible one always is.  A thread stores its work before it goes offline. */
+/* Is a deadline thread online?  A preemptible deadline thread always counts as online.  A thread stores its work before
+ * it goes offline. */
 bool reader_deadline_is_online(struct reader_registry *registry);
 /* Is a deadline thread registered? */
 static inline bool reader_deadline_exists(const struct reader_registry *registry)

@@ -36,7 +36,7 @@ uint32_t reader_scan_below(struct reader_registry *registry, uint32_t level, uin
     return children;
 }
 
-/* @index, or the number of a later leaf if a node above has the count 0. */
+/* @index if no node above leaf @index has the count 0; else the first leaf after those below such a node. */
 static uint32_t skip(const struct reader_registry *registry, uint32_t index)
 {
     for (uint32_t level = READER_LEVELS; level > 0; level--) {

@@ -71,7 +71,7 @@ struct reader_scanned {
     struct counter woken;       /* threads that ended their idleness */
 };
 
-/* The node above leaf @index, linked up to the top. */
+/* The node above leaf @index.  Links this node to the nodes above it, up to the top. */
 struct reader_count *reader_counts_above(struct reader_counts *counts, uint32_t index);
 /* If no thread of leaf @index is scanned, prefetch the nodes above it: the calling thread, which ends its idleness,
  * changes them next, and their lines are in the cache of the thread that scanned last. */
@@ -121,7 +121,7 @@ void reader_scanned_settle(struct reader_scanned *scanned, uint32_t asleep);
 bool reader_scanned_add(struct reader_scanned *scanned, uint32_t bit);
 void reader_scanned_clear(struct reader_scanned *scanned, uint32_t bit);
 void reader_scanned_forget(struct reader_scanned *scanned, uint32_t survivor);
-/* Record whether tasks are on the leaf's list.  Under the leaf lock. */
+/* Record whether tasks are on the list of @scanned's leaf.  Under the leaf lock. */
 void reader_scanned_list(struct reader_scanned *scanned, bool listed);
 /* Is the thread of @bit, of the leaf of @scanned, the only scanned thread of all leaves, and no task listed?  @bit 0:
  * is no thread scanned? */

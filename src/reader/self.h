@@ -8,15 +8,15 @@
 
 /* Owner-private bits of rtrcu_thread.state. */
 enum {
-    READER_STATE_DEADLINE = 1 << 0,    /* never wakes a thread */
+    READER_STATE_DEADLINE = 1 << 0,    /* a deadline thread: wakes no thread while online */
     READER_STATE_QSBR = 1 << 1,        /* quiescent-state discipline */
     READER_STATE_CALLBACK = 1 << 2,    /* inside a callback batch */
     READER_STATE_ANONYMOUS = 1 << 3,   /* counted in registry.anonymous: it cannot have a record */
-    READER_STATE_EXITED = 1 << 4,      /* the exit hook has run: it has no record any more */
+    READER_STATE_EXITED = 1 << 4,      /* the exit hook has run: the thread gets no record any more */
     READER_STATE_BH = 1 << 5,          /* has used rcu_read_lock_bh() */
     READER_STATE_ASLEEP = 1 << 6,      /* asleep in a call of the library, between reader_sleep_begin() and _end() */
     READER_STATE_ODD = 1 << 7,         /* with READER_STATE_ANONYMOUS: in phase READER_PHASE_ODD */
-    READER_STATE_HASH_PAUSED = 1 << 8, /* its current fork has requested the hash tables' workers to pause */
+    READER_STATE_HASH_PAUSED = 1 << 8, /* its fork in progress has paused liburcu's hash-table worker */
     READER_STATE_EXPLICIT = 1 << 9,    /* registered explicitly: its signal handlers may queue callbacks */
     READER_STATE_OURS = 1 << 10,       /* a thread of the library, whose signals are blocked; not in a fork's child */
 };
@@ -43,7 +43,7 @@ static inline void reader_self_clear(uint32_t states)
     rtrcu_self.state &= ~states;
 }
 
-/* Count a slow path of the calling thread that reader_count_slow() does not count. */
+/* Add to the statistics a slow path of the calling thread that reader_count_slow() does not count. */
 static inline void reader_self_count_slow(void)
 {
     rtrcu_self.slow_paths++;

@@ -26,12 +26,12 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
 
         /* The lock is released between two bounded promotions, so a thread that waits for it does not wait for all
          * tasks. */
-        while (!gp_promote(gp, record)) { /* the tasks remain on the leaf's list; no more can park here */
+        while (!gp_promote(gp, record)) { /* ends: no more tasks can park on this thread */
             reader_unlock(reader_leaf_of(record));
             reader_lock(reader_leaf_of(record));
         }
 
-        reader_self_register_as(gp_registry(gp), 0); /* while the slot still belongs to the thread */
+        reader_self_register_as(gp_registry(gp), 0); /* before another thread can take the slot */
         reader_withdraw(gp_registry(gp), record);
         reader_self_clear(READER_STATE_EXPLICIT);
         actions |= gp_report(gp, record); /* under the lock: the slot's next thread must not inherit the bit */
@@ -48,7 +48,7 @@ enum gp_actions section_leave(struct gp *gp, bool exiting)
 
     actions |= section_anonymous_leave(gp);
     if (exiting)
-        reader_self_set(READER_STATE_EXITED); /* the hook may not run again: from now on counted without a record */
+        reader_self_set(READER_STATE_EXITED); /* no record from now on: the exit hook may not run again to free it */
     plat_signals_restore(&saved);
 
     return actions;

@@ -65,7 +65,7 @@ void section_online(struct gp *gp)
     if (!reader_self_is(READER_STATE_QSBR) || reader_word_is_online(reader_self_word()))
         return;
 
-    reader_slow_begin(); /* until the word shows the thread online [O26] */
+    reader_slow_begin(); /* counted until the word shows the thread online [O26] */
     reader_idle_exit();
     reader_word_online();
     reader_slow_end();

@@ -8,8 +8,8 @@
 /* The nesting of a quiescent-state thread after one unlock too many. */
 #define NESTING_BORROWED (RTRCU_NESTING_MAX + 1)
 
-/* The discipline bit of @word, as it was before unlocks without locks borrowed from it, or from the flag.  The word of
- * a preemptible thread has no such bit: all its bits are nesting. */
+/* The discipline bit of @word, as it was before unlocks without locks borrowed from this bit, or from the flag.  0 for
+ * a preemptible thread, in whose word all bits but the flag are nesting. */
 static uint32_t discipline_of(struct reader_word word)
 {
     uint32_t inside = reader_word_inside(word);

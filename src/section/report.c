@@ -41,13 +41,13 @@ enum gp_actions section_report(struct gp *gp)
     enum gp_actions actions = GP_ACTION_NONE;
 
     if (lock_any_held(SECTION_LOCKS))
-        return GP_ACTION_NONE; /* a handler interrupted the holder: the flag stays set, and a later slow path reports */
+        return GP_ACTION_NONE; /* a handler interrupted a lock's holder: the flag stays set for a later slow path */
 
     reader_disarm(gp_registry(gp)); /* a full fence: earlier reads happen before the report */
 
     if (tasks_permit_report(gp, record, &actions))
         actions |= gp_report(gp, record);
-    if (reader_boost_release()) /* after the report, which needs the priority */
+    if (reader_boost_release()) /* the boost ends after the report, which needs its priority */
         actions |= GP_ACTION_UNLOCK_PI;
 
     return actions;

@@ -39,11 +39,11 @@ enum gp_actions section_anonymous_leave(struct gp *gp);
 
 /* ---- unbalanced programs: repair.c ---- */
 
-/* If unlocks without locks have borrowed from the bits above the nesting, report this misuse and restore these
- * bits.  True if so. */
+/* If unlocks without locks have borrowed from the bits above the nesting, report this misuse, restore these bits and
+ * return true. */
 bool section_repair(struct gp *gp);
-/* As section_repair(), after a lock: the lock's section counts, even if its increment only undid an unlock without a
- * lock. */
+/* As section_repair(), called by a lock: the section of that lock stays open, even if its increment only made up for an
+ * unlock without a lock. */
 void section_repair_lock(struct gp *gp);
 
 /* ---- quiescent-state discipline: quiescent.c ---- */

@@ -53,7 +53,7 @@ enum gp_actions section_unlock_slow(struct gp *gp)
     if (!section_repair(gp))
         actions = section_task_done(gp);
     if (reader_word_inside(reader_self_word()) == 0)
-        actions |= section_leave_outermost(gp); /* INV-SE1 by this condition */
+        actions |= section_leave_outermost(gp); /* INV-SE1: the thread is outside */
 
     reader_slow_end();
     return actions;

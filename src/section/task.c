@@ -37,10 +37,10 @@ static bool is_mounted_here(struct gp *gp, const struct rcu_task *task)
     return rtrcu_load_relaxed(&task->mounted) == reader_mount_id(gp_registry(gp));
 }
 
-/* Mount a task without a section above the thread's open sections. */
+/* Record @task as mounted without a section, above the sections that the thread has open. */
 static void put_above(struct rcu_task *task)
 {
-    task->below = rtrcu_self.bare; /* to compare with, never to dereference */
+    task->below = rtrcu_self.bare; /* may have been freed: compared, never dereferenced */
     task->outer_base = rtrcu_self.bare_base;
     rtrcu_self.bare = task;
     rtrcu_self.bare_base = task->base;
@@ -81,8 +81,8 @@ static struct reader_leaf *lock_leaf_of(const struct rcu_task *task)
     return NULL;
 }
 
-/* The task that was mounted last and has an open section: one above its base, which came with the task or began after
- * it was mounted.  NULL: all open sections began on this thread. */
+/* The task mounted last that has an open section: a section above the task's base, which the task brought along or
+ * which began after the mount.  NULL: all open sections began on this thread. */
 static struct rcu_task *innermost(void)
 {
     struct rcu_task *task = rtrcu_load_relaxed(&rtrcu_self.task);
@@ -153,7 +153,7 @@ static void put_on_list(struct gp *gp, struct rcu_task *task, struct rcu_task *o
     if (older) {
         follow(gp, older, task);
     } else if (!record || reader_self_is(READER_STATE_ANONYMOUS)) {
-        /* In the thread's phase: the other phase may have been seen empty before the task is counted there. */
+        /* Count the task in the thread's phase: a grace period may have seen the other phase empty already. */
         count(gp, task, reader_self_phase(gp_registry(gp)));
     } else if (own_list && !reader_kinds_any(gp_waits_for_thread(gp, record))) {
         parked_add_to_thread(record, task);
@@ -187,7 +187,7 @@ static enum gp_actions drop_nesting(struct gp *gp, uint32_t own_nesting)
     }
 
     if (rtrcu_self.bare_base > section_nesting())
-        rtrcu_self.bare_base = section_nesting(); /* the nesting was taken from below the task that has no section */
+        rtrcu_self.bare_base = section_nesting(); /* some sections below that base have left the thread */
 
     return actions;
 }
@@ -196,7 +196,7 @@ enum gp_actions section_task_park(struct gp *gp, struct rcu_task *task, bool own
 {
     uint32_t where = rtrcu_load_relaxed(&task->where);
     if (rtrcu_load_relaxed(&task->mounted) == 0 && where != PARKED_NOWHERE)
-        return GP_ACTION_NONE; /* the task is parked: the open sections are the thread's */
+        return GP_ACTION_NONE; /* the task is parked already: the open sections are not its own */
 
     bool mounted = is_mounted_here(gp, task);
     struct rcu_task *older = mounted ? NULL : innermost();
@@ -231,17 +231,17 @@ void section_task_resume(struct gp *gp, struct rcu_task *task)
     }
 
     trace3(task_resume, gp, task, task->name);
-    (void)section_record(gp); /* so that a thread that exits with the task mounted closes its section */
+    (void)section_record(gp); /* arms the exit hook, which ends the task's section */
 
     reader_slow_begin();
     reader_idle_exit(); /* grace periods find the task on its list, but must scan the thread too, to boost it */
 
     /* The word changes before the mount: a handler's unlock must not find the task at its base. */
     reader_word_add_nesting(task->nesting);
-    task->nesting = 0; /* from here on the word contains it */
+    task->nesting = 0; /* the thread's word contains the nesting now */
     mount(task);
 
-    reader_arm_self(); /* the unlock that ends its section takes the slow path */
+    reader_arm_self(); /* the unlock that ends the task's section takes the slow path */
     reader_slow_end();
 }
 

@@ -12,7 +12,7 @@ static void register_without_signals(struct gp *gp)
         return;
 
     struct reader_record *record = reader_slot_take(gp_registry(gp));
-    bool armed = reader_exit_arm(gp_registry(gp)) == 0; /* without a record too: the exit hook ends open sections */
+    bool armed = reader_exit_arm(gp_registry(gp)) == 0; /* needed without a record too: the hook ends open sections */
 
     if (!record)
         return;

@@ -5,8 +5,9 @@
  */
 #include "serve/serve.h"
 
-/* Called once per tick while the calling thread advances a grace period: ready callbacks may lose their owner or their
- * daemon, or exceed one batch.  True: stop waiting. */
+/* Called once per tick while the calling thread advances a grace period: dispatches callbacks whose owner or daemon has
+ * exited meanwhile, or that one batch did not cover.  True if the barrier's goals are reached, so the caller stops
+ * waiting. */
 static bool serve_until_reached(struct serve *serve)
 {
     (void)serve_dispatch(serve);
@@ -43,7 +44,8 @@ struct barrier {
                             the callbacks that it waits for */
 };
 
-/* Report a barrier that does not end like a stalled grace period: after stall_timeout_ms, then at growing ages. */
+/* Report a barrier that does not end, at the ages at which a stalled grace period is reported: stall_timeout_ms, then
+ * growing ages. */
 static void report_if_old(struct barrier *barrier)
 {
     int64_t age_ns = plat_clock_now() - barrier->began_ns;
@@ -56,8 +58,8 @@ static void report_if_old(struct barrier *barrier)
     barrier->report_ns = watch_next_report(barrier->serve->watch, barrier->report_ns);
 }
 
-/* In a fork's child no barrier is counted and the lock is free: if a callback that the caller ran has forked, count
- * this barrier again. */
+/* If a callback that the caller ran has forked, count this barrier again: a fork's child begins with no barrier counted
+ * and with the lock free. */
 static void count_in_this_process(struct barrier *barrier)
 {
     if (barrier->generation == barrier->serve->fork.generation)
@@ -143,7 +145,7 @@ bool serve_wait_below_full(struct serve *serve, struct reader_record *record)
     return true;
 }
 
-/* Value: how many of a record's callbacks may be pending. */
+/* Value: a record, and the number of pending callbacks below which a wait ends. */
 struct backlog {
     const struct reader_record *record;
     uint64_t limit;

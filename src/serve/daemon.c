@@ -208,8 +208,8 @@ static void serve_one(struct serve_daemon *daemon)
     work_thread_prepare_sleep(&daemon->thread, WORK_ASLEEP);
     if (!rtrcu_load_acquire(&daemon->list->first))
         work_thread_sleep(daemon->serve->work, &daemon->thread, event, PLAT_FOREVER);
-    else if (tally_read(work_pause_forking(
-                 &daemon->serve->fork.pause))) /* woken by the end of the fork, or allowed to run one batch */
+    else if (tally_read(work_pause_forking(&daemon->serve->fork.pause)))
+        /* until the fork ends, or until the daemon may run a batch although a thread forks */
         work_thread_sleep(daemon->serve->work, &daemon->thread, event, work_tick_ns(daemon->serve->work));
     work_thread_finish_sleep(&daemon->thread);
 }
@@ -224,7 +224,7 @@ static void on_thread_end(void *argument)
 
     serve_progress(daemon->serve);
     if (served && daemon->generation == daemon->serve->fork.generation)
-        unlist(served); /* in a fork's child the queue is on no list */
+        unlist(served); /* the child of a fork has unlisted the queue already */
     if (served)
         end_invocation(list, daemon->generation);
 
@@ -235,7 +235,7 @@ static void on_thread_end(void *argument)
     list->last = NULL;
     lock_release(&list->lock);
 
-    while (left) { /* ends with the list, which no other thread can access */
+    while (left) { /* ends with the list: no other thread appends to it */
         struct reader_record *record = left;
         left = serve_slot(record)->next_ready;
         serve_slot(record)->next_ready = NULL;
@@ -250,7 +250,7 @@ static void *body(void *argument)
     set_nice(daemon);
     work_rt_begins(daemon->serve->work, &daemon->rt, &daemon->thread, WORK_RT_DAEMON);
     pthread_cleanup_push(on_thread_end, daemon);
-    while (work_goes_on(daemon->serve->work)) /* or until a callback ends the thread */
+    while (work_goes_on(daemon->serve->work)) /* a callback may also end the thread */
         serve_one(daemon);
     pthread_cleanup_pop(1);
     return NULL;
@@ -301,17 +301,17 @@ static struct serve_daemon *daemon_for(struct serve *serve, uint32_t cpu)
     return error ? NULL : daemon;
 }
 
-/* A batch outside the daemons; its cleanup also runs when a callback throws. */
+/* A batch run by a thread that is no daemon; end_service() ends it, also when a callback throws. */
 struct service {
     struct serve *serve;
-    struct reader_record *record; /* NULL: another thread serves the queue */
+    struct reader_record *record; /* NULL: nothing to unlist, since another thread serves the queue */
     uint32_t generation;
 };
 
 static void end_service(struct service *service)
 {
     if (service->record && service->generation == service->serve->fork.generation)
-        unlist(service->record); /* in a fork's child the queue is on no list */
+        unlist(service->record); /* the child of a fork has unlisted the queue already */
     end_invocation(&service->serve->aside, service->generation);
 }
 
@@ -379,12 +379,11 @@ bool serve_daemon_enqueue(struct serve *serve, struct reader_record *record, uin
         return false;
 
     if (!work_thread_runs(&daemon->thread) || rtrcu_exchange(&serve_slot(record)->listed, 1))
-        return true; /* another thread creates the daemon, or has enqueued the queue; if not, the driver's next tick
-                        does */
+        return true; /* another thread creates the daemon, or has the queue; else the driver's next tick enqueues it */
 
     counter_add(&serve->krcud_given, 1);
     if (!append(daemon, record, urgent)) {
-        rtrcu_exchange(&serve_slot(record)->listed, 0); /* the daemon has ended meanwhile */
+        rtrcu_exchange(&serve_slot(record)->listed, 0); /* the daemon has exited: the driver's next tick retries */
         return true;
     }
 

@@ -47,8 +47,8 @@ void serve_before_fork(struct serve *serve)
 {
     bool may_wait = !reader_self_is(READER_STATE_DEADLINE | READER_STATE_CALLBACK);
     hold_off(serve, may_wait ? config_now(serve->config)->fork_wait_us * 1000 : 0);
-    callback_before_fork(serve->cb); /* no thread moves callbacks between stages while the forking thread holds these
-                                        locks */
+    /* Takes the queues locks, so no other thread moves callbacks between stages. */
+    callback_before_fork(serve->cb);
 }
 
 void serve_after_fork_parent(struct serve *serve)
@@ -56,7 +56,7 @@ void serve_after_fork_parent(struct serve *serve)
     callback_after_fork_parent(serve->cb);
     work_pause_end(&serve->fork.pause);
 
-    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) { /* each daemon read its wake-up count before the pause */
+    for (uint32_t cpu = 0; cpu < PLAT_CPU_MAX; cpu++) { /* wake the daemons that the pause stopped */
         if (work_thread_exists(&serve->daemon[cpu].thread))
             work_thread_wake(&serve->daemon[cpu].thread);
         if (work_thread_exists(&serve->relief[cpu].thread))

@@ -12,7 +12,7 @@ static struct serve_ready *ready_of(const struct reader_record *record)
     return &serve_slot(record)->ready;
 }
 
-/* The library's duplicate, -1 = there is none. */
+/* The number of the library's duplicate of the descriptor, -1 = the thread has no ready descriptor. */
 static int number_of(const struct serve_ready *ready)
 {
     return rtrcu_load_relaxed(&ready->number) - 1;
@@ -143,7 +143,7 @@ int serve_ready_open(struct reader_record *record)
 
     show(ready, own + 1);
     rtrcu_fence_full();
-    if (callback_has_ready(record)) /* [O28] a setter that found no number stored ready callbacks before */
+    if (callback_has_ready(record)) /* [O28] a setter that found no descriptor has stored its ready callbacks before */
         set(ready, record);
     return number;
 }

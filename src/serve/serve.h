@@ -18,7 +18,7 @@ struct serve;
 /* A daemon: a thread, and a list of queues.  Each CPU may have two: the second, the relief, serves the list of
  * the first while the first is inside a callback that does not return. */
 struct serve_daemon {
-    struct serve_daemon *list; /* the daemon whose list this one serves; constant once this one has a thread */
+    struct serve_daemon *list; /* the daemon whose list this daemon serves; constant once it has a thread */
     struct lock lock;
     struct reader_record *first; /* atomic: first queue to serve; written under the lock */
     struct reader_record *last;  /* under the lock */
@@ -34,7 +34,7 @@ struct serve_daemon {
     uint64_t seen_returned;            /* callbacks of that queue that had returned by then; under the list's lock */
     int64_t seen_since_ns;             /* time since which the two values above are unchanged; under the list's lock */
     bool reported;       /* relief only: a report that the relief is stuck too was printed; under the list's lock */
-    uint32_t generation; /* of the daemon's thread: fork generation in which its last batch began */
+    uint32_t generation; /* fork.generation at the beginning of the last batch; used by the daemon's thread */
     bool lifted;         /* the daemon's thread runs with the nice value for a flood */
     const struct rtrcu_config *settings; /* settings with which its thread was made */
     struct serve *serve;
@@ -43,7 +43,7 @@ struct serve_daemon {
 /* State for forks: the pause of invokers, and the number of forks. */
 struct serve_fork {
     struct work_pause pause;
-    struct counter given_up; /* callbacks that did not return in time */
+    struct counter given_up; /* forks that stopped waiting for a callback after fork_wait_us */
     uint32_t generation;     /* forks since the first ancestor; written in a child before it has a second thread */
 };
 
@@ -105,7 +105,7 @@ struct serve {
     struct tally progress_waiters;
     struct serve_fork fork;
     struct counter krcud_given;
-    struct serve_daemon aside; /* for invocations outside daemons; has neither list nor thread */
+    struct serve_daemon aside; /* stands for all invokers that are no daemons; has neither list nor thread */
     struct complaint no_relief;
     uint32_t daemon_cpus; /* atomic: daemons have been created only on CPUs below it; rises */
     struct serve_daemon daemon[PLAT_CPU_MAX];
@@ -161,8 +161,8 @@ uint32_t serve_cpu_of(const struct serve *serve, const struct reader_record *rec
 /* Create the calling thread's ready descriptor, if it has none.  Returns a number, which the caller closes, or
  * -errno. */
 int serve_ready_open(struct reader_record *record);
-/* Set or clear the descriptor after the calling thread has run its callbacks as far as permitted; @stuck: callbacks
- * were ready, and the thread could run none. */
+/* Set or clear the calling thread's ready descriptor, after the thread has run as many of its callbacks as it may;
+ * @stuck: callbacks were ready, and the thread could run none. */
 void serve_ready_settle(struct reader_record *record, bool stuck);
 /* Close the library's duplicate: the calling thread unregisters or exits, and its descriptor will not be set again. */
 void serve_ready_close(struct reader_record *record);
@@ -198,11 +198,12 @@ void serve_relieve(struct serve *serve, int64_t now);
 /* ---- waiting for callbacks: barrier.c ---- */
 
 void serve_barrier(struct serve *serve);
-/* backpressure=block: wait until @record's backlog is below callback_full_at(), as long as callbacks return; not if the
- * wait may depend on the calling thread.  Runs no callback.  False: the backlog is not below that limit. */
+/* backpressure=block: wait until @record's backlog is below callback_full_at().  Give up if no callback returns for
+ * some time, if no thread of the library serves callbacks, or if the wait may depend on the calling thread.  Runs no
+ * callback.  False: it gave up. */
 bool serve_wait_below_full(struct serve *serve, struct reader_record *record);
-/* Wait until fewer than @limit of @record's callbacks are pending, at most 100 ms; otherwise as
- * serve_wait_below_full(). */
+/* Wait for at most 100 ms until fewer than @limit of @record's callbacks are pending.  Gives up earlier if no thread of
+ * the library serves callbacks, or if the wait may depend on the calling thread.  Runs no callback. */
 void serve_wait_for_backlog(struct serve *serve, const struct reader_record *record, uint64_t limit);
 
 /* ---- progress of invocation: progress.c ---- */

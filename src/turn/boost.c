@@ -40,11 +40,12 @@ struct round {
     struct reader_leaf *leaf;
     uint32_t chosen; /* the readers, as bits */
     struct plat_tid owner[READER_FANOUT];
-    uint32_t armed[READER_FANOUT]; /* each record's value at the last sample */
+    uint32_t armed[READER_FANOUT]; /* how often each record was armed, for reader_boost_confirmed() */
     int64_t sampled_cpu_ns[READER_FANOUT];
 };
 
-/* The next leaf with holdouts, and the holdouts as bits. */
+/* Iterate over leaves with holdouts: the next after @leaf, the first for NULL; NULL: none. holdouts() returns a leaf's
+ * holdouts as bits. */
 static struct reader_leaf *next_holdout_leaf(struct gp_state *gp_state, struct reader_leaf *leaf)
 {
     return gp_next_holdout_leaf(gp_state->gp, gp_state->kind, leaf);
@@ -366,7 +367,7 @@ static bool boost_leaf(struct gp_state *gp_state, struct reader_leaf *leaf, bool
     choose(gp_state, &round);
     bool fenced = round.chosen != 0;
     while (round.chosen && (fenced = turn_fence(gp_state->turn)) && confirm(gp_state, &round))
-        ; /* again if a reader's concurrent update has cleared a flag that was set just before */
+        ; /* fence again: a reader's concurrent update had overwritten its flag, and confirm() set it again */
 
     struct reader_record *record;
     for (uint32_t left = round.chosen; (record = reader_next(leaf, &left));) {
@@ -393,7 +394,7 @@ static void sample_cpu_time(struct gp_state *gp_state)
     }
 }
 
-/* Is some holdout a running thread's, not a parked task's, and below its boost limit? */
+/* Is a holdout a thread, not a parked task, and below its boost limit? */
 static bool may_help(struct gp_state *gp_state)
 {
     uint64_t seq = turn_seq(gp_state);
@@ -427,17 +428,18 @@ static void boost(struct gp_state *gp_state)
         plat_clock_sleep(ROOM_NS);
 
         if (!begin_boosting(turn, work_worker_priority(booster_of(turn))))
-            continue; /* a caller boosts now */
+            continue; /* a real-time caller is boosting readers at this moment */
 
         bool slow = boost_round(gp_state, true);
         end_boosting(turn);
-        if (slow) /* boost at most half of the time, so that the rest of the program runs */
+        if (slow) /* pause for as long as a slice, so that the rest of the program runs */
             plat_clock_sleep(SLICE_NS);
     }
 }
 
-/* Boosts in the calling thread.  A reader that this thread preempted continues only while this thread sleeps, which it
- * does while it boosts.  So there is no gap to wait for, and the two samples show which readers run on another CPU. */
+/* Boosts in the calling thread.  A reader that this thread preempted runs only while this thread sleeps, that is,
+ * during a boost.  So this thread takes both samples without a gap between them; they show which readers run on another
+ * CPU. */
 bool turn_boost_here(struct gp_state *gp_state)
 {
     struct turn *turn = gp_state->turn;
@@ -474,7 +476,7 @@ void turn_boost(struct gp_state *gp_state)
 
     work_worker_want(booster_of(turn), 1u << gp_state->kind);
     if (start_booster(turn) || work_driver_is_me(turn->work))
-        return; /* a refused driver tries again at the next poll */
+        return; /* a driver that was refused the worker tries again at the next poll */
     if (!work_driver_has_thread(turn->work) || !work_driver_runs(turn->work))
         return;
 
@@ -491,7 +493,7 @@ void turn_boost_serve(struct turn *turn)
     (void)start_booster(turn);
 }
 
-/* May the worker boost?  Not if a nudger of higher priority was refused. */
+/* Can the worker boost?  Only with a real-time priority, and with a nudger of higher priority. */
 static bool is_able(struct turn *turn)
 {
     int own = work_worker_priority(booster_of(turn));

@@ -35,7 +35,7 @@ void turn_expedited_wait(struct turn *turn, uint64_t cookie)
     uint32_t index = word_of(cookie);
     tally_raise(&exp_waiters->waiters[index]);
 
-    while (!gp_reached(turn->gp, GP_EXPEDITED, cookie)) { /* at most for the current grace period and the next */
+    while (!gp_reached(turn->gp, GP_EXPEDITED, cookie)) { /* ends after at most two grace periods */
         uint32_t done = rtrcu_load_acquire(&exp_waiters->ended[index]);
         if (!gp_reached(turn->gp, GP_EXPEDITED, cookie))
             work_sleep(turn->work, &exp_waiters->ended[index], done, PLAT_FOREVER);

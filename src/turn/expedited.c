@@ -34,7 +34,7 @@ static struct gp_state *machine_of(struct turn *turn)
     return &turn->gp_state[GP_EXPEDITED];
 }
 
-/* Does the worker run, at its own priority? */
+/* Does the worker run, and has it set its priority? */
 static bool worker_is_there(struct turn *turn)
 {
     return work_worker_has_appeared(worker_of(turn));
@@ -100,9 +100,8 @@ void turn_start_expedited(struct turn *turn, uint64_t cookie)
 {
     gp_request(turn->gp, GP_EXPEDITED, cookie);
     if (reader_self_is(READER_STATE_DEADLINE)) {
-        work_driver_start_in_call(turn->work); /* in a fork's child */
-        work_driver_wake(turn->work, true);    /* the driver wakes the worker, at its next tick while this thread is
-                                               online */
+        work_driver_start_in_call(turn->work); /* a fork's child may have no driver yet */
+        work_driver_wake(turn->work, true);    /* the driver wakes the worker, perhaps only at its next tick */
     } else if (start_worker(turn) == 0) {
         wake_worker_for(turn, cookie);
     }
@@ -132,8 +131,8 @@ void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve))
         turn_step(machine_of(turn));
 }
 
-/* After the gp lock is released: have grace periods advanced that threads have requested meanwhile, relying on its
- * holder. */
+/* Called after the calling thread has released the gp lock: have grace periods advanced that other threads requested
+ * while it held the lock, and left to it. */
 static void serve_requested(struct turn *turn)
 {
     static const struct turn_options options = {.by_caller = true};
@@ -165,7 +164,7 @@ static bool leaves_it(struct turn *turn)
 void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
 {
     struct gp_state *gp_state = machine_of(turn);
-    bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes no thread, so it advances to the end */
+    bool deadline = reader_self_is(READER_STATE_DEADLINE); /* wakes no worker: it advances to the end */
 
     if (!deadline)
         start_worker(turn);
@@ -177,7 +176,7 @@ void turn_synchronize_expedited(struct turn *turn, uint64_t cookie)
     }
 
     if (alone) {
-        request_expedited(turn, cookie); /* the booster, which may have just been started, takes the priority */
+        request_expedited(turn, cookie); /* a boost worker takes this thread's priority */
         turn_synchronize(gp_state, cookie);
         serve_requested(turn);
         return;

@@ -42,8 +42,8 @@ static bool fence_by_other_means(struct turn *turn, uint32_t mode)
     return visited || (confirmed && reader_fences_mode(registry) == mode);
 }
 
-/* Reads the mode again after a fence that relied on it: the mode may have changed, and readers may have stopped
- * fencing. */
+/* Reads the fence mode again after a fence that relied on the mode: if the mode has changed, readers may have stopped
+ * fencing, and the fence is repeated. */
 bool turn_fence(struct turn *turn)
 {
     struct reader_registry *registry = turn->registry;

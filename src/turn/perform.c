@@ -23,6 +23,6 @@ void turn_perform(struct turn *turn, enum gp_actions actions)
         plat_futex_wake(&gp_state->event, 1);
     }
 
-    if (actions & GP_ACTION_UNLOCK_PI) /* also for a deadline thread: it was boosted, and the boost ends here */
+    if (actions & GP_ACTION_UNLOCK_PI) /* even in a deadline thread: its own boost ends here */
         (void)plat_futex_unlock_pi(reader_self_boost_word());
 }

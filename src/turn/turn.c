@@ -73,7 +73,7 @@ static uint32_t poll_readers(struct gp_state *gp_state, bool arm)
     return requested;
 }
 
-/* Where the holdouts last ran.  Those on the calling thread's CPU cannot run while the calling thread runs. */
+/* Where the holdouts last ran: on the calling thread's CPU, where none can run now, or on other CPUs. */
 static enum gp_holdouts_where readers_where(struct gp_state *gp_state)
 {
     return gp_holdouts_where(gp_state->gp, gp_state->kind, (uint32_t)plat_cpu_current());
@@ -362,7 +362,7 @@ static enum outcome step_and_release(struct gp_state *gp_state, const struct tur
         gp_state->poller = lock_thread_id();
     *polls = plat_tid_is(gp_state->poller, lock_thread_id());
 
-    lock_release(turn_gp_lock_of(gp_state)); /* no wake-up: this thread and the poller poll again */
+    lock_release(turn_gp_lock_of(gp_state)); /* wakes no waiter: this thread and the poller poll again */
     work_report_left(gp_state->turn->work);
     return outcome;
 }
@@ -393,7 +393,8 @@ static bool serve_meanwhile(struct turn *turn, const struct turn_options *option
     return options->serve(turn->serve);
 }
 
-/* The calling thread leaves a grace period in progress: make another thread poll once per tick. */
+/* The calling thread stops waiting while the grace period is in progress: if it is the poller, another thread becomes
+ * it. */
 static void stop_polling(struct gp_state *gp_state)
 {
     turn_gp_lock(gp_state);
@@ -490,7 +491,7 @@ void turn_gp_state_init(struct gp_state *gp_state, struct turn *turn, enum gp_ki
 
 void turn_gp_state_after_fork_child(struct gp_state *gp_state)
 {
-    gp_state->unscanned = gp_state->requested = false; /* the next step is a first scan */
+    gp_state->unscanned = gp_state->requested = false; /* the next step begins a grace period and scans it */
     rtrcu_store_relaxed(&gp_state->event, 0);
     tally_reset(&gp_state->sleeping);
 }

@@ -17,7 +17,7 @@ struct turn;
 /* The thread that boosts readers now, at most one, and what the nudging worker knows about it.  Under the nudging
  * worker's lock. */
 struct turn_boosting {
-    struct plat_tid booster; /* none = no thread boosts */
+    struct plat_tid booster; /* PLAT_NOBODY = no thread boosts */
     int32_t priority;        /* atomic: the highest priority lent to readers since the nudger woke */
     int64_t nap_ns;          /* the nudger polls again after this time, 0 = only a wake-up ends its sleep */
     uint32_t cpu;            /* atomic: CPU on which the booster began to wait, for kernels that do not report where
@@ -64,7 +64,7 @@ struct gp_state {
     bool requested;          /* the holdouts have been requested to report */
     struct plat_tid poller;  /* the thread that polls once per tick, none = no thread has had to wait */
     int64_t report_ns;       /* age at which the next stall report is due */
-    uint32_t tasks_notified; /* arrivals of tasks of which the handler has been notified */
+    uint32_t tasks_notified; /* gp_tasks_came() at the last notification of the handler */
 };
 
 /* Threads that wait for expedited grace periods, indexed by the sequence number at the end, modulo 4. */
@@ -84,7 +84,7 @@ struct turn {
     struct serve *serve;         /* constant: passed to turn_options.serve */
     uint32_t gp_lock_releases;   /* atomic: futex: counts releases of the normal gp lock while threads wait for a
                                     release */
-    struct tally driver_waiters; /* callers that leave the work to the driver */
+    struct tally driver_waiters; /* callers that sleep on gp_lock_releases, or are about to */
     struct gp_state gp_state[GP_KINDS] __attribute__((aligned(BASE_CACHE_LINE)));
     struct turn_exp_waiters exp_waiters;
     struct turn_boosting boosting;
@@ -206,8 +206,8 @@ void turn_start_expedited(struct turn *turn, uint64_t cookie);
 /* Is an expedited grace period requested that no thread will advance, since no worker exists or the worker was not
  * woken? */
 bool turn_expedited_is_left(struct turn *turn);
-/* If turn_expedited_is_left(): start the worker and wake it.  If no worker can be created, the driver advances here to
- * the end, another caller by one step; @serve as in turn_options. */
+/* If turn_expedited_is_left(): start the worker and wake it.  If no worker can be created, the calling thread advances
+ * instead: the driver to the end, any other thread by one step; @serve as in turn_options. */
 void turn_expedited_serve(struct turn *turn, bool (*serve)(struct serve *serve));
 
 /* ---- threads that wait for expedited grace periods: exp_waiters.c ---- */

@@ -77,7 +77,7 @@ static void add_leaf(struct watch *watch, struct watch_report *report, struct re
 }
 
 /* Take a snapshot of each listed reader now: by the time the report is printed, a reader may be doing something
- * else.  Not of the calling thread, which would only find itself taking the snapshot. */
+ * else.  Skip the calling thread: its snapshot would only show this function. */
 static void snapshot_readers(struct watch_report *report)
 {
     for (uint32_t i = 0; i < report->readers && i < WATCH_READERS_NAMED; i++) {
@@ -186,7 +186,7 @@ void watch_barrier_gather(struct watch *watch, int64_t age_ns)
 /* Where and how a report is printed. */
 struct sink {
     void (*handler)(const char *line); /* NULL: standard error */
-    bool may_wait;                     /* for standard error, and for the loader's lock */
+    bool may_wait;                     /* may the caller wait for standard error, and for the loader's lock? */
 };
 
 static void call_handler(void (*handler)(const char *line), const char *line)

@@ -23,15 +23,15 @@ struct watch_reader {
     struct plat_tid thread;
     uint32_t inside, boosted;
     uintptr_t entered;
-    struct reader_call waits;             /* the call in which the reader waits for the end of its own section; no name:
-                                             none */
+    struct reader_call waits;             /* call that waits for the end of the reader's own section; name NULL:
+                                             the reader is in no such call */
     struct plat_thread_snapshot snapshot; /* the thread's state when the report was gathered */
     char name[32];
 };
 
 /* One queue in a report of rcu_barrier(). */
 struct watch_queue {
-    struct plat_tid owner; /* none = no owner */
+    struct plat_tid owner; /* PLAT_NOBODY = the queue of the shared record */
     struct callback_barrier_view view;
 };
 
@@ -44,11 +44,11 @@ struct watch_report {
     struct watch_queue queue[WATCH_QUEUES_NAMED];
     int fence_error;          /* not 0: no fence is available, and nothing below is valid */
     uint64_t number;          /* number of the grace period */
-    int64_t age_ms;           /* age of the grace period, of the wait or of the visit */
-    struct plat_tid advancer; /* the thread that holds the gp lock, or visits */
+    int64_t age_ms;           /* since the beginning of the grace period, of the wait or of the visit */
+    struct plat_tid advancer; /* the thread that holds the gp lock, or that visits the CPUs */
     uint32_t cpu;             /* WATCH_VISIT: the CPU on which the visitor cannot run; of the other fields only the age
                                  and advancer are valid */
-    uint32_t readers, tasks;  /* number of holdouts, which may exceed the listed ones */
+    uint32_t readers, tasks;  /* numbers of holdouts; may exceed the lengths of the lists below */
     uint32_t anonymous;       /* number of readers without a record among them */
     struct watch_reader reader[WATCH_READERS_NAMED];
     char task[WATCH_TASKS_NAMED][WATCH_TASK_NAME];
@@ -85,7 +85,7 @@ static inline bool watch_sees_full(const struct watch *watch, const struct reade
     return callback_is_full(watch->cb, record);
 }
 
-/* Age in nanoseconds at which the next report is due; @previous 0 for the first. */
+/* Age in nanoseconds at which the next report is due; @previous: the age of the last report, 0 = none so far. */
 int64_t watch_next_report(const struct watch *watch, int64_t previous);
 
 /* Gather the holdouts of the grace period of @kind, or the fact that this grace period makes no progress for lack of a

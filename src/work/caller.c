@@ -6,7 +6,7 @@
  */
 #include "work/work.h"
 
-#define CALLS 16 /* calls for which one reading is used */
+#define CALLS 16 /* one reading of the nice value is used for this many calls */
 
 /* Is the calling thread's nice value above those of ordinary threads?  The process may have changed its nice value
  * since it began, so the main thread's present value counts too.  False for the driver, which may have inherited its
@@ -19,8 +19,8 @@ static bool is_low_priority(const struct work *work)
     return own > plat_sched_nice(plat_main_thread());
 }
 
-/* Caches the answer in rtrcu_self.sched: the low bit is the answer, the other bits are the number of calls for which it
- * is still used. */
+/* Caches the answer in rtrcu_self.sched: the low bit is the answer, the other bits count the calls that may still use
+ * it. */
 bool work_caller_is_low_priority(const struct work *work)
 {
     uint32_t known = rtrcu_self.sched;

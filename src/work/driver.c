@@ -73,8 +73,7 @@ void work_driver_changed(struct work *work)
     if (!work_thread_release(&work->thread))
         return;
     (void)work_driver_start(work);
-    work_driver_leave(work); /* the previous driver may have had a thread, so no other thread was notified of its
-                                work */
+    work_driver_leave(work); /* no other thread knows of work that a previous driver's thread has left */
 }
 
 void work_driver_leave(struct work *work)

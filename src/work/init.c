@@ -29,7 +29,7 @@ void work_init(struct work *work, const struct config *config, struct reader_reg
 void work_end_after(struct work *work, bool (*any)(void *owner), void *owner)
 {
     int room = 0;
-    while (work->invokers[room].any) /* the array has a place for each room */
+    while (work->invokers[room].any) /* ends: the array has a free place for this room */
         room++;
     work->invokers[room] = (struct work_invokers){any, owner};
 }

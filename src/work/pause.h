@@ -27,7 +27,7 @@ static inline uint32_t work_pause_event(const struct work_pause *pause)
 {
     return rtrcu_load_acquire(&pause->event);
 }
-/* In a fork's child no thread forks. */
+/* In a fork's child: reset the count, since no thread of the child forks. */
 static inline void work_pause_reset(struct work_pause *pause)
 {
     tally_reset(&pause->forking);

@@ -23,7 +23,7 @@ static bool follows_producers(const struct rtrcu_config *config)
     return config->gp_rtprio == RTRCU_RTPRIO_AUTO || config->krcud_rtprio == RTRCU_RTPRIO_AUTO;
 }
 
-/* Does a setting demand a priority whatever the producers are? */
+/* Does a setting give the driver or the daemons a fixed priority, even without real-time producers? */
 static bool is_demanded(const struct rtrcu_config *config)
 {
     return config->gp_rtprio > 0 || config->krcud_rtprio > 0;
@@ -41,7 +41,8 @@ int work_rt_priority(const struct work *work, enum work_rt_kind kind)
     return wanted(config_now(work->config), kind, rtrcu_load_relaxed(&work->rt.state) != WORK_RT_OFF);
 }
 
-/* The priority of the worker: one above the highest that it may give to other threads; 0 if that is 0. */
+/* The priority of the worker: one above the highest priority that it may give to other threads; 0 if it may give none.
+ * */
 static int priority_by(const struct rtrcu_config *config)
 {
     int32_t driver = wanted(config, WORK_RT_DRIVER, true), daemon = wanted(config, WORK_RT_DAEMON, true);
@@ -202,8 +203,8 @@ static bool is_realtime(struct work_producer *producer, int64_t now, bool deadli
 
 /* Store the time of a real-time producer, and start the worker if this call may: a call that creates the driver may
  * also create the worker, and so may a registration.  Other calls may be in signal handlers: there the worker is only
- * woken, and the driver creates it.  A producer that finds the state ON just before the worker makes it OFF wakes it at
- * its next call. */
+ * woken, and the driver creates it.  A producer that finds the state ON just before the worker sets it to OFF wakes the
+ * worker at the producer's next call. */
 static void note(struct work *work, int64_t now, bool may_wake, bool may_create)
 {
     uint32_t off = WORK_RT_OFF;

@@ -41,8 +41,8 @@ struct work_rt_thread {
     struct work_rt_thread *next;
     const struct work_thread *thread;
     enum work_rt_kind kind;
-    bool spent;       /* the thread has used its share; it is ordinary for now */
-    bool went_on;     /* the thread has begun a batch, or woken, since then */
+    bool spent;       /* the thread has used its share, and is an ordinary thread until it is allowed more */
+    bool went_on;     /* the thread has begun a batch, or woken, since `spent` was set */
     int32_t priority; /* atomic for others: in force, 0 = SCHED_OTHER; written under the lock */
     int64_t cpu_ns;   /* CPU time that the thread had used at the last check */
     int64_t debt_ns;  /* real-time use beyond the share so far, at least 0 */

@@ -55,7 +55,7 @@ void work_visit_ends(struct work *work)
     rtrcu_store_release(&work->visit.visitor, 0);
 }
 
-/* The worker's record of a visit: its start time, and the age at which the next report is due. */
+/* The visit that the worker watches: the start time of the visit, and the age at which its next report is due. */
 struct visit_known {
     int64_t began_ns, report_ns;
 };
@@ -114,7 +114,7 @@ bool work_notify_handler(struct work *work)
     if (work_worker_start(teller) != 0)
         return false;
     work_worker_wake(teller);
-    return work_worker_runs(teller); /* the worker's creation may yet be refused */
+    return work_worker_runs(teller); /* false if the worker is still being created, which may be refused */
 }
 
 static void run_handler(void (*handler)(void))
@@ -140,7 +140,7 @@ static void *notify_body(void *argument)
     return NULL;
 }
 
-/* kthread_prio, since ordinary threads may be kept from running by the threads that a report is about. */
+/* The worker begins with kthread_prio: the threads that a report is about may keep ordinary threads from running. */
 static int first_priority(const struct rtrcu_config *config, int creator)
 {
     (void)creator;
@@ -155,7 +155,7 @@ static bool has_stall_handler(const struct work *work)
 static bool has_handler(const struct work *work)
 {
     (void)work;
-    return true; /* a notification is requested only if the program has set a handler */
+    return true; /* the worker is started only if the program has set a handler */
 }
 
 const struct work_job work_job_report = {"rtrcu-report", report_body, first_priority, has_stall_handler};

@@ -8,7 +8,7 @@
 void work_sleep(struct work *work, uint32_t *word, uint32_t expected, int64_t timeout_ns)
 {
     bool went = reader_sleep_begin();
-    call_check(); /* before the wait, and after a handler has interrupted it */
+    call_check(); /* before the wait, and again after it: a handler may have run meanwhile */
     plat_futex_wait(word, expected, timeout_ns);
     call_check();
     if (went)

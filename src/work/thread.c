@@ -58,7 +58,7 @@ static void *begin_as_ours(void *argument)
     reader_self_set(READER_STATE_OURS);
     call_begin(); /* a child that a handler forks from here on must end */
     void *result = thread->body(thread->argument);
-    if (work_thread_is_me(thread)) /* unless the body has reported its own end */
+    if (work_thread_is_me(thread)) /* false if the body has called work_thread_ended() itself */
         work_thread_ended(thread->work, thread);
     return result;
 }
@@ -91,7 +91,7 @@ static void end(struct work_thread *thread)
 void work_thread_end_all(struct work *work)
 {
     rtrcu_exchange(&work->is_shut_down, 1);
-    do { /* one pass, unless a thread is created meanwhile */
+    do { /* repeats only if a thread is created meanwhile */
         for (struct work_thread *thread = rtrcu_load_acquire(&work->made); thread;
              thread = rtrcu_load_relaxed(&thread->older))
             end(thread);
@@ -219,7 +219,7 @@ bool work_thread_is_me(const struct work_thread *thread)
 void work_thread_ended(struct work *work, struct work_thread *thread)
 {
     rtrcu_fetch_add(&work->threads, WORK_THREADS_CHANGE - 1);
-    lock_acquire(&work->rt.lock); /* no thread changes its priority by its id, which the kernel may assign anew */
+    lock_acquire(&work->rt.lock); /* so no thread changes a priority by this id, which the kernel may reuse */
     plat_thread_renumber(&thread->plat, PLAT_NOBODY);
     lock_release(&work->rt.lock);
     uint32_t before = rtrcu_exchange(&thread->state, WORK_NONE);

@@ -58,18 +58,18 @@ struct work_thread {
     struct plat_thread plat;
     void *(*body)(void *); /* what it executes; set by its creator */
     void *argument;
-    const struct plat_thread_attr *attr; /* its attributes; set by its creator, NULL = those of all threads now */
+    const struct plat_thread_attr *attr; /* its attributes; set by its creator, NULL = work->attr */
     struct work *work;                   /* set by its first creator; from then on the thread is one of work->made */
-    struct work_thread *older;           /* atomic: the next in that list; written by that creator */
+    struct work_thread *older;           /* atomic: next thread of work->made; written by the first creator */
 };
 
-/* Value: attributes of a thread to be created. */
+/* Value: description of a thread to be created. */
 struct work_thread_spec {
     const char *name;
     void *(*body)(void *); /* NULL: no thread is to be created */
     void *argument;
     int priority;                        /* as plat_thread.priority */
-    const struct plat_thread_attr *attr; /* NULL = those of all threads now */
+    const struct plat_thread_attr *attr; /* NULL = work->attr at the creation */
 };
 
 /* Thread attributes for one pair of a CPU list and a stack size.  Never freed, since a thread that creates a thread may

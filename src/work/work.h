@@ -82,22 +82,20 @@ struct work_worker {
 /* A visit to every CPU in progress, for reports. */
 struct work_visit {
     int64_t began_ns;  /* atomic: 0 = none in progress; written by the visitor */
-    uint32_t visitor;  /* atomic: thread id, 0 = none; one of several at a time */
-    uint32_t next_cpu; /* atomic: CPU on which it is about to run; written by the visitor */
+    uint32_t visitor;  /* atomic: id of the one visitor that reports cover, 0 = none */
+    uint32_t next_cpu; /* atomic: CPU on which the visitor is about to run; written by the visitor */
 };
 
 /* ---- the driver in force ---- */
 
-/* Value: a driver is a row of functions; adding one changes nothing outside the drivers' room. */
+/* Value: a driver, as a row of functions. */
 struct work_driver {
     const char *name;
     void (*body)(struct driver *driver); /* body of its thread; returns at a shutdown.  NULL = it has no thread */
     /* Of a driver without a thread, called in a program thread: */
     void (*notify)(struct driver *driver); /* the thread has queued a callback, or requested a grace period */
-    void (*online)(struct driver *driver); /* the thread has come online: perhaps no thread does the work that is
-                                              left */
-    void (*leave)(struct driver *driver);  /* the thread goes offline or exits: another thread must do the work that is
-                                              left */
+    void (*online)(struct driver *driver); /* the thread has come online: have it check for work that is left */
+    void (*leave)(struct driver *driver);  /* the thread goes offline or exits: have another thread do the work */
 };
 
 /* Value: threads of one room that invoke callbacks. */
@@ -142,7 +140,7 @@ struct work {
     struct work_worker worker[WORK_WORKERS];
     struct work_visit visit;
     uint32_t report_is_left;        /* atomic: a report waits for a thread that holds no lock, and there is no worker */
-    void (*blocking_handler)(void); /* atomic: called whenever a grace period begins to wait for more tasks */
+    void (*blocking_handler)(void); /* atomic: the program's handler for grace periods that wait for parked tasks */
 };
 
 /* Fields that this room shows to other processes, for a struct work at @at of @type. */
@@ -191,7 +189,7 @@ static inline void work_retry(struct work *work)
 {
     rtrcu_store_relaxed(&work->refused_ns, 0);
 }
-/* The main thread ends by pthread_exit(): from now on the process ends with the last program thread. */
+/* Called when the main thread ends by pthread_exit(): from now on the process ends with the last program thread. */
 void work_main_ends(struct work *work);
 /* Count a refusal of real-time scheduling.  True for the first one. */
 static inline bool work_count_rt_refused(struct work *work)
@@ -210,7 +208,7 @@ void work_take_long(struct work *work, struct lock *lock);
 
 /* ---- the driver's thread: driver.c ---- */
 
-/* The row in force, or the one before a concurrent change, so it is read once for each decision. */
+/* The row in force.  A concurrent change may replace it, so a caller reads it once for each decision. */
 static inline const struct work_driver *work_driver_row(const struct work *work)
 {
     return rtrcu_load_acquire(&work->row);

@@ -24,7 +24,7 @@ static void notify(struct driver *driver)
         reader_arm_self();
 }
 
-/* Set the flag of each online quiescent-state thread.  True: one of the flags was clear. */
+/* Set the flag of each online quiescent-state thread.  True: at least one flag was clear before. */
 static bool arm_online(struct reader_registry *registry)
 {
     bool armed = false;
