@@ -41,8 +41,7 @@ int work_rt_priority(const struct work *work, enum work_rt_kind kind)
     return wanted(config_now(work->config), kind, rtrcu_load_relaxed(&work->rt.state) != WORK_RT_OFF);
 }
 
-/* The priority of the worker: one above the highest priority that it may give to other threads; 0 if it may give none.
- * */
+/* The priority of the worker: one above the highest priority that it may give to other threads; 0 if none. */
 static int priority_by(const struct rtrcu_config *config)
 {
     int32_t driver = wanted(config, WORK_RT_DRIVER, true), daemon = wanted(config, WORK_RT_DAEMON, true);
