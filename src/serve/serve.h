@@ -131,8 +131,7 @@ void serve_before_fork(struct serve *serve);
 void serve_after_fork_parent(struct serve *serve);
 void serve_after_fork_child(struct serve *serve, struct plat_tid old_thread_id);
 
-/* Value: time that a thread may spend on callbacks meant for a daemon, if the library may not or cannot create daemons.
- * */
+/* Value: time that a thread may spend on callbacks meant for daemons, where daemons are forbidden or impossible. */
 struct serve_call_budget {
     int64_t ns;       /* time limit; 0 = run nothing, PLAT_FOREVER = a whole batch of each queue */
     int64_t spent_ns; /* time spent; not counted without a limit */
