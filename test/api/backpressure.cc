@@ -180,7 +180,8 @@ TEST_F(Backpressure, QmaxAboveQmaxProcessIsRefusedIfBothAreSet)
     EXPECT_EQ(rtrcu_configure(&config), 0);
 }
 
-/* Queue until the driver has collected so much that shares are in force.  Returns the number of queued callbacks. */
+/* Queue callbacks until the backlog that the driver has collected brings shares into force.  Returns the number of
+ * queued callbacks. */
 int queue_above_the_process_limit()
 {
     int queued = 0;

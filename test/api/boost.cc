@@ -66,7 +66,7 @@ cpu_set_t where_it_may_run()
 /* Keep the calling thread off the last CPU, and the library's threads, which inherit its affinity. Returns that CPU. */
 int leave_the_last_cpu()
 {
-    /* the affinity at the first call */
+    /* the CPUs that the thread may use at the first call */
     static const cpu_set_t all = where_it_may_run();
     int cpu = CPU_SETSIZE - 1;
     while (!CPU_ISSET(cpu, &all))
@@ -175,8 +175,8 @@ CHILD(expedited_grace_period_boosts_immediately)
     until_a_reader_is_boosted(synchronize_rcu_expedited);
 }
 
-/* A boost took longer than its slice, or the booster, or the CPU of a virtual machine, was preempted for long.  Only
- * the first happens each time. */
+/* Exit code of a child whose longest boost took longer than a slice.  The cause may also be a preempted booster, or a
+ * preempted CPU of a virtual machine, so expect_works() runs such a child again. */
 constexpr int TOO_LONG = 4;
 
 /* While the reader runs, on another CPU than the booster, the booster spins in the kernel; the nudger must end its
@@ -204,8 +204,9 @@ void call_in_real_time()
     caller_has_boosted |= test::stats().boosts > boosts && slept > 0 && test::sleeps_of(booster) == slept;
 }
 
-/* A real-time caller boosts the reader itself, for one slice, in which the section ends; a longer boost would be the
- * worker's.  The test tries several readers, since one may end its section in the time that ordinary threads get. */
+/* A real-time caller boosts the reader itself, for one slice, in which the section ends.  A longer boost would be made
+ * by the worker.  The test tries several readers, since a reader may end its section in the time that the kernel
+ * leaves to ordinary threads. */
 CHILD(a_real_time_caller_boosts)
 {
     if (!real_time_allowed())
@@ -413,7 +414,7 @@ TEST_F(Boost, BoostEndsWithTheSection)
 
 constexpr uint64_t boost_limit_ns = 200000000; /* longest time for which a grace period boosts one reader */
 
-/* A sleeping reader is boosted up to the limit, then given up. */
+/* A sleeping reader is boosted until the limit; then the grace period waits for it without boosting it. */
 CHILD(a_sleeping_reader)
 {
     if (!real_time_allowed())

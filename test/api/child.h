@@ -29,7 +29,7 @@ namespace test
 {
 
 struct ChildResult {
-    int status = 0;         /* as waitpid() gives it */
+    int status = 0;         /* the status that waitpid() stores */
     bool timed_out = false; /* the child was killed */
     std::string output;     /* standard output and error */
 
@@ -41,7 +41,7 @@ struct ChildResult {
 
 /* Run the body @name in a child, with additions to the environment: "NAME=value". */
 ChildResult run_child(const std::string &name, const std::vector<std::string> &environment = {});
-/* As run_child(), but kill the child as soon as its output contains @until. */
+/* Like run_child(), but kill the child as soon as its output contains @until. */
 ChildResult run_child_until(const std::string &name, const std::string &until,
                             const std::vector<std::string> &environment = {});
 
@@ -50,7 +50,7 @@ testing::AssertionResult aborted(const ChildResult &result, const std::string &s
 
 /* Execute this program again in the calling process, with the body @name. */
 [[noreturn]] void become_child(const std::string &name);
-/* As become_child(), without permission for real-time scheduling. */
+/* Like become_child(), but drop the permission for real-time scheduling first. */
 [[noreturn]] void become_child_without_real_time(const std::string &name);
 
 /* The number of threads that the kernel counts. */

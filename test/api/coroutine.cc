@@ -116,7 +116,7 @@ TEST(Coroutine, KeepsItsSectionOnAnyThread)
     EXPECT_EQ(shared.bad_sections, 0);
 }
 
-/* An awaiter that does not suspend: by await_ready(), or by the result of await_suspend(). */
+/* An awaiter that does not suspend: await_ready() returns true, or await_suspend() returns false. */
 struct Immediate {
     bool ready;
     bool await_ready() const noexcept

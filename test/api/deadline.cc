@@ -308,7 +308,7 @@ TEST(Deadline, RcuSetDeadlineMakesTheCallerADeadlineThread)
     loop.run([] { rcu_set_deadline(12345); });
     EXPECT_EQ(test::stats().threads_deadline, 1u);
     loop.run([] {
-        ASSERT_EQ(rcu_register_thread(), 0); /* changes the flags of the registration */
+        ASSERT_EQ(rcu_register_thread(), 0); /* registers again without RTRCU_DEADLINE */
     });
     EXPECT_EQ(test::stats().threads_deadline, 0u);
 }

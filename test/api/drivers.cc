@@ -154,7 +154,7 @@ CHILD(paces_callbacks)
         rcu_read_unlock();
     }
     uint64_t made = test::stats().gp_completed - before;
-    REQUIRE(made < 20); /* 200 batches of callbacks, each within much less than a second */
+    REQUIRE(made < 20); /* 200 batches of callbacks were queued, each in much less than a second */
     rcu_barrier();
     REQUIRE(runs == 201);
 }
@@ -199,7 +199,7 @@ CHILD(creates_no_worker)
         reader.run([] { rcu_read_unlock(); });
         waiter.join();
     }
-    REQUIRE(before == 2); /* the main thread and the reader */
+    REQUIRE(before == 2); /* only the main thread and the reader exist */
 }
 
 /* A stall handler of the program needs a thread to run on. */
@@ -260,7 +260,7 @@ CHILD(unlock_does_no_work)
         rcu_process_callbacks(-1);
     queue(10);
     while (runs < 20)
-        rcu_quiescent_state(); /* does the driver's work for a preemptible thread too */
+        rcu_quiescent_state(); /* takes the driver's steps, although the caller is a preemptible thread */
     queue(10);
     rcu_barrier();
     REQUIRE(runs == 30);

@@ -117,7 +117,7 @@ CHILD(refused_then_frees)
 }
 
 /* As long as no thread can be created, only calls of the owner run its callbacks. */
-CHILD(refused_and_asked)
+CHILD(no_threads_and_process_callbacks)
 {
     NoThreads none;
     queue(100);
@@ -135,12 +135,12 @@ TEST(EntryPoints, EachCallRetriesToCreateARefusedDriver)
         EXPECT_TRUE(exited_well(test::run_child(door))) << door;
 }
 
-TEST(EntryPoints, RcuProcessCallbacksWorksWithoutLibraryThreads)
+TEST(EntryPoints, RcuProcessCallbacksRunsCallbacksIfNoThreadCanBeCreated)
 {
     if (TEST_TSAN || TEST_ASAN)
         GTEST_SKIP() << "the sanitizer needs the memory that is refused";
     for (const char *policy : {"RTRCU_POLICY=inline", "RTRCU_POLICY=daemon", "RTRCU_POLICY=unbounded"})
-        EXPECT_TRUE(exited_well(test::run_child("refused_and_asked", {policy}))) << policy;
+        EXPECT_TRUE(exited_well(test::run_child("no_threads_and_process_callbacks", {policy}))) << policy;
 }
 
 /* ---- threads without a record ---- */
@@ -173,7 +173,7 @@ void run_late(void (*body)())
     rcu_barrier();
 }
 
-CHILD(late_tries)
+CHILD(call_rcu_try_without_a_record)
 {
     limit(RTRCU_BACKPRESSURE_EXPEDITE);
     run_late([] {
@@ -186,7 +186,7 @@ CHILD(late_tries)
     REQUIRE(runs == most);
 }
 
-CHILD(late_calls)
+CHILD(call_rcu_without_a_record)
 {
     limit(RTRCU_BACKPRESSURE_EXPEDITE);
     run_late([] {
@@ -197,18 +197,19 @@ CHILD(late_calls)
     REQUIRE(test::stats().over_qmax >= 8);
 }
 
-CHILD(late_blocks)
+CHILD(blocking_call_rcu_without_a_record)
 {
     limit(RTRCU_BACKPRESSURE_BLOCK);
     run_late([] { queue(most + 1); });
     REQUIRE(test::stats().blocked_at_qmax >= 1);
 }
 
-TEST(EntryPoints, SharedQueueHasLimits)
+TEST(EntryPoints, QueueOfThreadsWithoutARecordHasTheSameLimits)
 {
     if (TEST_TSAN)
         GTEST_SKIP() << "the race detector forgets a thread before its last destructors";
-    for (const char *door : {"late_tries", "late_calls", "late_blocks"})
+    for (const char *door :
+         {"call_rcu_try_without_a_record", "call_rcu_without_a_record", "blocking_call_rcu_without_a_record"})
         EXPECT_TRUE(exited_well(test::run_child(door))) << door;
 }
 

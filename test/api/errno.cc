@@ -106,7 +106,7 @@ void park_and_resume()
     rcu_read_lock();
     CHECK(rcu_task_list(&task));
     CHECK(rcu_task_unlist(&task));
-    CHECK(rcu_task_list(&task)); /* reported, since it is called outside a section */
+    CHECK(rcu_task_list(&task)); /* misuse that is reported, since the caller is outside sections */
     CHECK(rcu_task_exit(&task));
     CHECK(rcu_task_set_blocking_handler(nullptr));
 }

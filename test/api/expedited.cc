@@ -20,8 +20,8 @@ int rt_priority_of(int thread)
     return parameter.sched_priority;
 }
 
-/* Both kinds wait for the same sections at the same time. */
-TEST(Expedited, ExpeditedGracePeriodEndsDuringANormalGracePeriod)
+/* A normal and an expedited grace period wait for the same reader at the same time. */
+TEST(Expedited, NormalAndExpeditedGracePeriodsWaitForTheSameReader)
 {
     test::Worker reader, updater;
     reader.run([] { rcu_read_lock(); });

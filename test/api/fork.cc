@@ -154,7 +154,7 @@ TEST_F(Fork, QueuedCallbacksRunInBothProcesses)
     EXPECT_EQ(retired, 7);
 }
 
-TEST_F(Fork, QueuedCallbacksRunInBothWithOwnersPolicy)
+TEST_F(Fork, ChildRunsQueuedCallbacksIfOwnersRunThem)
 {
     struct rtrcu_config saved, config;
     rtrcu_config_get(&saved);
@@ -168,7 +168,7 @@ TEST_F(Fork, QueuedCallbacksRunInBothWithOwnersPolicy)
     in_forked_child([] {
         rcu_barrier();
         REQUIRE(runs + static_cast<long>(test::stats().callbacks_lost_at_fork) >= 8);
-        long before = runs; /* after the barrier, and before a daemon can run the next callback */
+        long before = runs; /* read after the barrier, and before a daemon can run the callbacks queued next */
         queue(4);
         REQUIRE(test::eventually([&] {
             rcu_process_callbacks(-1);
@@ -181,7 +181,7 @@ TEST_F(Fork, QueuedCallbacksRunInBothWithOwnersPolicy)
 void fork_inside(rcu_head *)
 {
     in_forked_child([] {
-        runs++; /* counts like any callback */
+        runs++; /* counts fork_inside() itself, as the parent does below */
         rcu_read_lock();
         rcu_read_unlock();
         queue(2);
@@ -303,7 +303,7 @@ CHILD(fork_beside_callbacks_that_lock)
 
 TEST_F(Fork, LockOfCallbacksIsFreeInTheChild)
 {
-    /* long enough for a daemon that waits for a CPU */
+    /* fork() waits up to a minute for callbacks, since a daemon may have to wait for a CPU */
     EXPECT_TRUE(exited_well(test::run_child("fork_beside_callbacks_that_lock", {"RTRCU_FORK_WAIT_US=60000000"})));
 }
 
@@ -521,7 +521,7 @@ TEST_F(Fork, CallbacksOfTheChildRunWithoutABarrier)
 }
 
 /* Runs with sanitizers too, since the child creates no thread. */
-TEST(ForkPlain, ChildOfAProcessWithoutThreadsWorks)
+TEST(ForkPlain, ParentAndChildMaySynchronizeAfterAForkInsideASection)
 {
     EXPECT_TRUE(exited_well(test::run_child("plain_fork")));
 }

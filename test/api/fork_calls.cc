@@ -62,7 +62,7 @@ void fork_once(rcu_head *)
     fork_here();
 }
 
-/* rcu_barrier() itself runs a callback, which forks.  It returns in the child too, where later barriers work. */
+/* rcu_barrier() runs a callback, which forks.  In the child, rcu_barrier() returns too, and later barriers work. */
 CHILD(a_barriers_callback_forks)
 {
     static rcu_head head;
@@ -103,7 +103,8 @@ CHILD(a_callback_configures)
 test::Steps configuring;
 std::atomic<bool> is_inside{false};
 
-/* In place of membarrier() in a thread that changes the configuration, with its lock held: waits for the fork. */
+/* Runs in place of membarrier() in a thread that changes the configuration and holds the configuration lock: wait until
+ * the main thread has forked. */
 long wait_for_the_fork()
 {
     is_inside = true;
@@ -156,7 +157,7 @@ TEST_F(ForkCalls, CallbackRunByABarrierMayFork)
 }
 
 /* The child does not have the thread that holds the configuration lock. */
-TEST_F(ForkCalls, ForkWhileAnotherThreadConfigures)
+TEST_F(ForkCalls, ChildMayConfigureIfAnotherThreadHeldTheConfigurationLock)
 {
     test::ChildResult result = test::run_child("forks_while_another_configures", {"RTRCU_MEMBARRIER=off"});
     if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 3)

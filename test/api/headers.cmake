@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The public headers: what compiles, and what must not.
 
-# Every public header alone, twice in one file, in every language that programs use it from; what does not compile
-# fails the build.
+# Compile each public header alone, included twice in one file, in every language that programs use it from.  A header
+# that does not compile fails the build.
 file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/include/rtrcu/*.h
      ${PROJECT_SOURCE_DIR}/include/rtrcu/detail/*.h)
 list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/include/ OUTPUT_VARIABLE header_files)
@@ -34,7 +34,7 @@ rtrcu_add_header_test(cxx17 cc ${CMAKE_CXX_COMPILER} -std=c++17)
 rtrcu_add_header_test(cxx20 cc ${CMAKE_CXX_COMPILER} -std=gnu++20 ${casts})
 add_custom_target(headers ALL DEPENDS ${checked})
 
-# Macros in a program's own line, where their casts would be the program's.
+# Compile uses of the macros with strict warnings: the compiler attributes casts in a macro to the program's line.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_library(headers_macros OBJECT macros.cc)
     target_include_directories(headers_macros PRIVATE ${PROJECT_SOURCE_DIR}/include)
@@ -42,7 +42,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
                                                   -Wzero-as-null-pointer-constant)
 endif()
 
-# Programs that must not compile, and those that an assembler of the other dialect must take; by every compiler here.
+# With every installed compiler: programs that must not compile, and programs that must compile with the other dialect
+# of the assembler.
 find_program(RTRCU_CLANG NAMES clang clang-19 clang-14)
 set(c_compilers ${CMAKE_C_COMPILER} ${RTRCU_CLANG})
 list(FILTER c_compilers EXCLUDE REGEX NOTFOUND)

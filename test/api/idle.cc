@@ -114,7 +114,7 @@ void sleep_and_read(bool qsbr)
     set_idle_scans(2);
     Idle idle(70, qsbr);
     for (int round = 0; round < 20 || replaced.spanned() < 20;
-         round++) { /* fewer sections that outlive their object would prove nothing */
+         round++) { /* the test can fail only if enough sections outlive the object that they read */
         REQUIRE(until_asleep(70));
         idle.have_all_do(qsbr ? look_online : look, [&] { replaced.replace(); });
     }
@@ -147,7 +147,7 @@ CHILD(threads_exit_while_idle)
         Idle idle(40);
         REQUIRE(until_asleep(40));
     }
-    Idle others(40); /* these threads take the same slots */
+    Idle others(40); /* these threads take the slots of the exited threads */
     uint64_t slept = test::stats().threads_slept;
     REQUIRE(until_asleep(40));
     REQUIRE(test::eventually([&] {

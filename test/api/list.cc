@@ -26,7 +26,7 @@ namespace
 // The alignment is large, so a loop that computes an object from the list's head makes a misaligned pointer.
 struct Item {
     alignas(64) int value;
-    int check; // always value + 1, as filled in before publication
+    int check; // always value + 1 in a published item
     struct list_head node;
     struct hlist_node chain;
     struct rcu_head rcu;

@@ -119,7 +119,7 @@ TEST_F(Lpm, ReadersFindRightValuesDuringUpdates)
         std::mt19937 random(own_seed);
         while (!done) {
             uint32_t address = UINT32_C(10) << 24 | (random() & 0x30303);
-            wrong += length_of(address) < 8; /* a prefix of 8 bits contains all of them */
+            wrong += length_of(address) < 8; /* the prefix 10.0.0.0/8 contains all of these addresses */
         }
     };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The check that the guide's table of messages has the texts that the library prints.
+"""Checks that the texts in the guide's table of messages are texts that the library prints.
 
 usage: messages.py SOURCE_DIR.  Exit 0: every piece of every message is in a string of src/ or include/.
 

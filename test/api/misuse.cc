@@ -164,7 +164,8 @@ TEST(Misuse, FreeInsideASectionDoesNotWaitForMemory)
     EXPECT_TRUE(result.contains("no memory to queue the pointer")) << result.output;
 }
 
-/* The thread is inside from one quiescent state to the next: objects that it has read are not freed. */
+/* A quiescent-state thread is inside until its next quiescent state.  rcu_free() without memory does not end this time:
+ * it leaks the pointers. */
 CHILD(free_without_memory_in_the_discipline)
 {
     static void *objects[2000];
@@ -218,7 +219,7 @@ TEST(Misuse, FreeInsideAListedSectionDoesNotWaitForMemory)
     EXPECT_TRUE(exited_well(test::run_child("free_without_memory_in_a_listed_section")));
 }
 
-/* When the memory for records is full, the call itself runs the function. */
+/* Without memory for the record of a function, rtrcu_defer() waits for a grace period and calls the function. */
 CHILD(defer_without_memory)
 {
     static std::atomic<bool> called;
@@ -480,7 +481,7 @@ CHILD(quiescent_state_inside)
     REQUIRE(rcu_register_thread_qsbr() == 0);
     rcu_read_lock();
     std::thread([] { (void)start_poll_synchronize_rcu(); }).join();
-    for (;;) /* exits when the grace period has requested a report */
+    for (;;) /* ends when the misuse ends the process: once the grace period has requested a report */
         rcu_quiescent_state();
 }
 
@@ -488,7 +489,7 @@ CHILD(barrier_at_an_exit_in_a_callback)
 {
     REQUIRE(atexit(rcu_barrier) == 0);
     call_rcu(&static_head, [](rcu_head *) { exit(0); });
-    for (;;) /* exits with the process */
+    for (;;) /* ends when the callback ends the process */
         pause();
 }
 

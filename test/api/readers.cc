@@ -35,7 +35,7 @@ TEST(Readers, BothDisciplinesProtectInOneDomain)
             rcu_read_lock_qs();
             arena.look();
             rcu_read_unlock_qs();
-            rcu_read_lock(); /* as in library code, which does not know the thread's discipline */
+            rcu_read_lock(); /* library code does the same, since it does not know the thread's discipline */
             arena.look();
             rcu_read_unlock();
             rcu_quiescent_state();

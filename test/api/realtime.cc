@@ -82,7 +82,8 @@ CHILD(real_time_producer)
         REQUIRE(priority_by_name("rtrcu-gp") == 1);
         REQUIRE(test::eventually([] { return priority_by_name("rtrcu-share") == 2; }));
     }).join();
-    REQUIRE(run_one() >= 0); /* ordinary: not raised again, and lowered within a second or so */
+    /* an ordinary producer: threads that are still real-time are lowered within about a second */
+    REQUIRE(run_one() >= 0);
     REQUIRE(test::eventually([] { return run_one() == 0; }));
     REQUIRE(test::eventually([] { return priority_by_name("rtrcu-gp") == 0; }));
 }
@@ -94,7 +95,7 @@ TEST(RealTime, RealTimeProducerRaisesDriverAndDaemonForASecond)
     EXPECT_TRUE(test::exited_well(test::run_child("real_time_producer")));
 }
 
-/* The producer ends, and no thread queues another callback. */
+/* The library's threads are lowered while they sleep: the producer has exited, and no thread queues a callback. */
 CHILD(lowered_asleep)
 {
     std::thread([] {
@@ -132,7 +133,7 @@ TEST(RealTime, ExistingThreadsOfTheLibraryAreRaised)
     EXPECT_TRUE(test::exited_well(test::run_child("existing_threads_are_raised")));
 }
 
-/* rtkit, PipeWire and JACK set the flag in the threads of programs. */
+/* The producer has the flag SCHED_RESET_ON_FORK, which rtkit, PipeWire and JACK set in the threads of programs. */
 CHILD(reset_on_fork_producer)
 {
     std::thread([] {
@@ -196,7 +197,8 @@ TEST(RealTime, CallbackThatQueuesAnotherDoesNotKeepItsDaemonRealTime)
     EXPECT_TRUE(test::exited_well(test::run_child("callbacks_keep_no_daemon_real_time")));
 }
 
-/* The driver preempts ordinary threads for each grace period, so it begins one in four ticks. */
+/* A real-time driver preempts ordinary threads for each grace period, so it begins at most one grace period in four
+ * ticks. */
 CHILD(driver_paces_grace_periods)
 {
     std::thread([] {
@@ -266,7 +268,7 @@ void set_priorities(int driver, int daemons)
     REQUIRE(rtrcu_configure(&config) == 0);
 }
 
-/* No thread queues a callback meanwhile. */
+/* The settings change while the library's threads sleep: no thread queues a callback meanwhile. */
 CHILD(settings_change_asleep)
 {
     REQUIRE(run_one() == 0);
@@ -303,7 +305,7 @@ void spin_until_ordinary(struct rcu_head *head)
     int64_t begin_ns = cpu_ns(), used_ns = 0;
     while (priority_of(0) != 0 && used_ns < 2000000000)
         used_ns = cpu_ns() - begin_ns;
-    /* the share of CPU time is available again long before */
+    /* well before this time the share of CPU time is available again; the callback must stay ordinary all the same */
     auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
     while (std::chrono::steady_clock::now() < until)
         REQUIRE(priority_of(0) == 0);
@@ -343,8 +345,8 @@ CHILD(real_time_is_refused)
     REQUIRE(test::eventually([] { return run_one() == 0 && test::stats().rt_refused > 0; }));
 }
 
-/* The class survives the execve(); the right to it does not. */
-CHILD(refuse)
+/* After the execve() the thread is still a real-time thread, but may not make other threads real-time. */
+CHILD(real_time_lost_at_exec)
 {
     REQUIRE(make_real_time(5));
     test::become_child_without_real_time("real_time_is_refused");
@@ -359,7 +361,8 @@ TEST_P(Refused, RefusedRealTimePriorityIsCountedAndReportedOnce)
     if (!real_time_is_allowed())
         GTEST_SKIP() << "real-time scheduling is refused";
     std::string value = GetParam();
-    test::ChildResult result = test::run_child("refuse", {"RTRCU_GP_RTPRIO=" + value, "RTRCU_KRCUD_RTPRIO=" + value});
+    test::ChildResult result =
+        test::run_child("real_time_lost_at_exec", {"RTRCU_GP_RTPRIO=" + value, "RTRCU_KRCUD_RTPRIO=" + value});
     EXPECT_TRUE(test::exited_well(result));
     size_t first = result.output.find("real-time scheduling is refused");
     EXPECT_NE(first, std::string::npos) << result.output;
@@ -368,7 +371,7 @@ TEST_P(Refused, RefusedRealTimePriorityIsCountedAndReportedOnce)
 
 INSTANTIATE_TEST_SUITE_P(Settings, Refused, testing::Values("auto", "3"));
 
-/* ---- SCHED_DEADLINE, whose threads cannot create any ---- */
+/* ---- threads of class SCHED_DEADLINE, which cannot create threads ---- */
 
 void use_all()
 {
@@ -429,7 +432,7 @@ class DeadlineClass : public testing::TestWithParam<const char *>
 {
 };
 
-TEST_P(DeadlineClass, CallsOfItsThreadsWork)
+TEST_P(DeadlineClass, SchedDeadlineThreadsMayCallTheLibraryAlthoughTheyCannotCreateThreads)
 {
     test::ChildResult result = test::run_child(GetParam());
     if (WIFEXITED(result.status) && WEXITSTATUS(result.status) == 77)

@@ -86,7 +86,7 @@ void have_all_daemons(const char *cpus)
     int before = test::threads_of_this_process();
     REQUIRE(rtrcu_configure(&config) == 0);
     REQUIRE(test::threads_of_this_process() - before <=
-            sysconf(_SC_NPROCESSORS_CONF) + 1); /* + 1: the driver, if its creation was requested */
+            sysconf(_SC_NPROCESSORS_CONF) + 1); /* one daemon per CPU, and the driver, if its creation was requested */
 }
 
 CHILD(all_cpus_by_name)
@@ -110,7 +110,7 @@ TEST(Reconfigure, ChangeToPolicyKrcudCreatesOneDaemonPerCpu)
 {
     EXPECT_TRUE(exited_well(test::run_child("all_cpus_by_name")));
     if (TEST_TSAN || TEST_ASAN)
-        return; /* the sanitizer uses this at the beginning of each thread */
+        return; /* the sanitizer makes the refused call at the beginning of each thread */
     EXPECT_TRUE(exited_well(test::run_child("affinity_refused")));
 }
 

@@ -119,7 +119,7 @@ CHILD(deadline_in_a_batch)
     rcu_barrier();
 }
 
-/* After the limit of krcud, deadlines are checked before each callback. */
+/* Once an owner has run bhlimit callbacks of a batch, it checks its deadline before each further callback. */
 TEST(RtAwake, OwnersDeadlineEndsItsBatch)
 {
     EXPECT_TRUE(exited_well(test::run_child("deadline_in_a_batch")));

@@ -74,7 +74,7 @@ class Readers
             thread.join();
         expect_good();
     }
-    /* Checks the objects that the readers saw; for a process that exits without running the destructor. */
+    /* Checks the objects that the readers saw.  A process that exits without running the destructor calls this. */
     void expect_good() const
     {
         REQUIRE(shared_.bad() == 0);

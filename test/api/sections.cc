@@ -38,7 +38,7 @@ uint64_t longest()
     return test::stats().section_ns_max;
 }
 
-CHILD(measured)
+CHILD(longest_section_is_measured)
 {
     REQUIRE(longest() == 0);
     const int64_t begin = now_ns();
@@ -57,8 +57,8 @@ CHILD(measured)
     REQUIRE(longest() >= second);
 }
 
-/* Locks and unlocks of which only one is in code built with RTRCU_DEBUG. */
-CHILD(not_measured)
+/* Sections that are not measured: the code of the lock or of the unlock is built without RTRCU_DEBUG. */
+CHILD(sections_that_begin_without_debug)
 {
     sections_plain_lock();
     pass(ms);
@@ -72,8 +72,8 @@ CHILD(not_measured)
     REQUIRE(longest() == 0);
 }
 
-/* The thread was not inside while the section was parked, and the thread's own section began at another time. */
-CHILD(parked)
+/* A section that was parked is not measured: its thread was outside in between. */
+CHILD(sections_are_parked)
 {
     rcu_task task, other;
     rtrcu_task_init(&task, "task");
@@ -97,17 +97,17 @@ CHILD(parked)
 
 TEST(Sections, LongestSectionIsMeasured)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("measured")));
+    EXPECT_TRUE(test::exited_well(test::run_child("longest_section_is_measured")));
 }
 
-TEST(Sections, SectionWithUnknownBeginningIsNotMeasured)
+TEST(Sections, SectionThatBeginsInCodeWithoutDebugIsNotMeasured)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("not_measured")));
+    EXPECT_TRUE(test::exited_well(test::run_child("sections_that_begin_without_debug")));
 }
 
 TEST(Sections, ParkedSectionsAreNotMeasured)
 {
-    EXPECT_TRUE(test::exited_well(test::run_child("parked")));
+    EXPECT_TRUE(test::exited_well(test::run_child("sections_are_parked")));
 }
 
 } // namespace

@@ -48,7 +48,7 @@ void use_everything()
 TEST(Shutdown, EndsEveryThreadOfTheLibrary)
 {
     ASSERT_EQ(rtrcu_shutdown(), 0) << "for what earlier tests started";
-    std::thread([] {}).join(); /* ThreadSanitizer starts a thread of its own with the first one */
+    std::thread([] {}).join(); /* with the program's first thread, ThreadSanitizer starts a thread of its own */
     int before = threads_of_this_process();
     use_everything();
     EXPECT_GT(threads_of_this_process(), before);

@@ -412,7 +412,7 @@ CHILD(wait_before_begin)
     synchronize_srcu(&domain);
 }
 
-/* In code with RTRCU_DEBUG; otherwise the section begins at address 0. */
+/* Code with RTRCU_DEBUG checks the domain.  Other code would count the section at address 0. */
 CHILD(section_before_begin)
 {
     static srcu_struct domain;
@@ -535,7 +535,7 @@ CHILD(late_section)
 
 CHILD(ended_too_often)
 {
-    rtrcu_srcu_own_stripe(&misused)->unlocks[0]++; /* as a release build's second unlock */
+    rtrcu_srcu_own_stripe(&misused)->unlocks[0]++; /* counts like a second srcu_read_unlock() in a release build */
     std::thread([] { synchronize_srcu(&misused); }).join();
 }
 

@@ -25,7 +25,7 @@ size_t stack_of_a_callback()
     return look.bytes;
 }
 
-/* Fits the default stack, thread-local memory of the test included. */
+/* The bounds fit the default stack, which also holds the test's thread-local memory. */
 CHILD(stack_of_the_default)
 {
     size_t bytes = stack_of_a_callback();

@@ -257,7 +257,7 @@ CHILD(pipe_without_reader)
     REQUIRE(test::stats().stall_reports > 0);
     section.end();
     updater.join();
-    rcu_read_unlock(); /* prints a message of another kind */
+    rcu_read_unlock(); /* prints the message about an unlock without a lock */
 }
 
 TEST(Stall, ProgramContinuesIfThePipeHasNoReader)
@@ -294,7 +294,7 @@ CHILD(handler_waits)
     rtrcu_set_stall_handler([](const char *) {
         steps.reach(1);
         steps.wait(2);
-        synchronize_rcu(); /* permitted in a handler: it delays only itself */
+        synchronize_rcu(); /* permitted in a stall handler: the wait delays only the handler */
         steps.reach(3);
     });
     std::thread updater = begin_to_wait();

@@ -62,7 +62,7 @@ void handler(int)
 
 struct Scenario {
     const char *name;
-    unsigned flags; /* flags of the registration before the first round; ~0: do not register */
+    unsigned flags; /* flags with which the thread registers before the first round; ~0: the thread does not register */
     void (*body)();
     void (*after)();
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Hash tables of programs that use them wrongly, or at their limits. */
+/* Tests of hash tables that a program uses wrongly, or at their limits. */
 #include <atomic>
 #include <cerrno>
 #include <thread>

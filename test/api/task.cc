@@ -14,7 +14,7 @@
 namespace
 {
 
-/* No other thread reads: the caller's grace period waits for the caller's parked task. */
+/* The only reader is a task that the caller has parked: the caller's grace period must wait for this task. */
 TEST(Task, SynchronizeWaitsForATaskThatTheCallerParked)
 {
     rcu_task task;

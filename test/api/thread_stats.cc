@@ -61,7 +61,7 @@ TEST_F(ThreadStats, WaitingForAGracePeriodMakesSystemCalls)
     waiter.join();
 }
 
-/* Takes a millisecond by the clock, whatever else the machine does. */
+/* Runs until a millisecond has passed on the clock. */
 void take_a_millisecond(rcu_head *head)
 {
     auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);

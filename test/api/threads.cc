@@ -145,7 +145,7 @@ CHILD(nice_driver_waits)
     REQUIRE(test::eventually([] { return waited.load(); }));
 }
 
-CHILD(begin_nice)
+CHILD(nice_driver_without_real_time)
 {
     test::become_child_without_real_time("nice_driver_waits");
 }
@@ -200,7 +200,8 @@ void end_the_thread(rcu_head *)
     pthread_exit(nullptr);
 }
 
-/* Daemons are created again.  They run the later callbacks of this thread and of others. */
+/* A callback ends the daemon that runs it.  Daemons are created again, and run later callbacks of this thread and of
+ * other threads. */
 CHILD(callback_ends_its_daemon)
 {
     static rcu_head heads[20];
@@ -258,7 +259,7 @@ CHILD(owner_keeps_its_policy)
     struct rtrcu_config config;
     rtrcu_config_get(&config);
     NoThreads none;
-    REQUIRE(config.policy == RTRCU_POLICY_KRCUD); /* set by the environment: the policy needs no daemon */
+    REQUIRE(config.policy == RTRCU_POLICY_KRCUD); /* from the environment; its daemons are refused from here on */
     struct sched_param parameter = {};
     REQUIRE(sched_setscheduler(0, SCHED_BATCH, &parameter) == 0);
     static rcu_head head;
@@ -325,7 +326,7 @@ CHILD(bound_process)
     cpu_set_t process;
     REQUIRE(sched_getaffinity(0, sizeof(process), &process) == 0);
     REQUIRE(CPU_COUNT(&process) == 1);
-    for (int i = 0; i < 40; i++) /* records in many slots */
+    for (int i = 0; i < 40; i++) /* makes each thread take a record, so that many slots have been used */
         std::thread([] { queue(1); }).join();
     std::thread threads[8];
     for (auto &thread : threads)
@@ -339,7 +340,7 @@ CHILD(bound_process)
     REQUIRE(daemons == 1);
 }
 
-CHILD(bind_and_begin)
+CHILD(process_bound_to_one_cpu)
 {
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -378,7 +379,7 @@ CHILD(threads_on_another_list)
 }
 
 /* A daemon that an administrator moves to another CPU stays there. */
-CHILD(moved_by_hand)
+CHILD(daemons_moved_to_another_cpu)
 {
     queue(1);
     rcu_barrier();
@@ -517,7 +518,7 @@ TEST(Threads, ProcessingCallbacksWithoutThreadsDoesNotWaitForReaders)
 
 TEST(Threads, GracePeriodsAdvanceIfTheDriverHasANiceValue)
 {
-    refusal_works("begin_nice");
+    refusal_works("nice_driver_without_real_time");
 }
 
 TEST(Threads, BarrierRunsCallbacksIfNoThreadCanBeCreated)
@@ -554,8 +555,8 @@ TEST(Threads, LibraryThreadsStayOnTheCpusOfTheProcess)
 {
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator has threads of its own";
-    EXPECT_TRUE(exited_well(test::run_child("bind_and_begin")));
-    EXPECT_TRUE(exited_well(test::run_child("moved_by_hand")));
+    EXPECT_TRUE(exited_well(test::run_child("process_bound_to_one_cpu")));
+    EXPECT_TRUE(exited_well(test::run_child("daemons_moved_to_another_cpu")));
 }
 
 TEST(Threads, LibraryThreadsStayOnTheConfiguredCpus)

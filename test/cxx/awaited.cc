@@ -196,7 +196,8 @@ TEST(Awaited, SeveralAwaitsInOneExpressionWork)
     synchronize_rcu();
 }
 
-// An exception of await_resume() leaves through the section, which continues or ends with its scope.
+// An exception that await_resume() throws is thrown inside the section.  The section continues if the coroutine catches
+// the exception in the section's scope, and otherwise ends with that scope.
 struct ThrowsLate {
     std::coroutine_handle<> &noted;
     bool await_ready() const noexcept

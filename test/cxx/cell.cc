@@ -231,7 +231,8 @@ TEST_F(Cell, ConcurrentUpdatersLoseNoChange)
     EXPECT_EQ(number(cell), threads * each);
 }
 
-// The change function stores a value itself, as a faster updater: the change starts over from that value.
+// The change function itself stores a value in the cell, like another updater that is faster.  update() then calls the
+// change function again, with the stored value.
 TEST_F(Cell, UpdateRestartsIfTheValueWasReplaced)
 {
     rtrcu::cell<Value> cell(std::in_place, 1);
@@ -481,8 +482,8 @@ TEST_F(Cell, FailedAllocationChangesNothing)
     EXPECT_EQ(number(cell), -1);
 }
 
-// The record in which rcu_retire() stores a pointer and the deleter's state is freed with the value.
-TEST_F(Cell, UnusedRecordIsReleased)
+// rcu_retire() allocates a record for the pointer and the deleter's state, and frees it after the deleter has run.
+TEST_F(Cell, RcuRetireFreesItsRecordAfterTheDeleterHasRun)
 {
     if (TEST_ASAN || TEST_TSAN)
         GTEST_SKIP() << "the sanitizer's runtime has an operator new of its own";

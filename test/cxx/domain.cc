@@ -80,7 +80,7 @@ TEST(Domain, UnlockInvokesNoEvaluation)
 
 // ---- [saferecl.rcu.domain.func] ----
 
-// 1: the same object each time, of static storage duration: also before main().
+// 1: rcu_default_domain() returns the same object at each call, which has static storage duration: also before main().
 std::rcu_domain *const before_main = &std::rcu_default_domain();
 TEST(Functions, Paragraph1ReturnsOneDomain)
 {

@@ -102,7 +102,7 @@ TEST(General, Paragraph5EndOfARegionHappensBeforeEvaluations)
     EXPECT_EQ(seen, 42);
 }
 
-// 5: this does not hold for regions that begin after the scheduling, which do not delay the evaluation.
+// 5: a region that begins after an evaluation was scheduled does not delay the evaluation.
 TEST(General, Paragraph5LaterRegionDoesNotDelayAnEvaluation)
 {
     std::atomic<int> deleted{0};
@@ -113,7 +113,7 @@ TEST(General, Paragraph5LaterRegionDoesNotDelayAnEvaluation)
     later.leave();
 }
 
-// 6: each scheduled evaluation happens at most once, from however many threads they are scheduled.
+// 6: each scheduled evaluation happens at most once, even if several threads schedule evaluations.
 TEST(General, Paragraph6EachEvaluationRunsOnce)
 {
     constexpr int count = 2000, threads = 3;
@@ -314,7 +314,7 @@ struct OfAPool : std::rcu_obj_base<OfAPool, PoolOwner> {
 void PoolOwner::operator()(OfAPool *object) const
 {
     object->~OfAPool();
-    memset(static_cast<void *>(object), 0xee, sizeof(OfAPool)); // as a pool may overwrite returned memory
+    memset(static_cast<void *>(object), 0xee, sizeof(OfAPool)); // a pool may overwrite memory that is returned to it
     pool->events.push_back("memory returned");
     ::operator delete(object);
 }

@@ -55,7 +55,7 @@ class Compiler:
         self.name, self.wrong = command, 0
 
     def errors(self, headers, inlined, body=""):
-        """How many errors and warnings, and the text."""
+        """Compiles the headers and @body; returns the number of errors and warnings, and the compiler's text."""
         text = "".join(f"#include <{header}>\n" for header in headers) + body
         options = ["-D_LGPL_SOURCE"] if inlined else []
         done = subprocess.run([*self.command, *options], input=text, capture_output=True, text=True, check=False,

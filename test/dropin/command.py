@@ -24,7 +24,7 @@ CAPABILITY = struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0)
 
 
 def give_capability(path):
-    """False: this user or file system cannot set the capability."""
+    """Gives the file a capability.  Returns False if this user or file system cannot set it."""
     try:
         os.setxattr(path, "security.capability", CAPABILITY)
     except OSError as error:

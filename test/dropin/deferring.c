@@ -57,7 +57,7 @@ static void run_elsewhere(void *p)
     rtrcu_fetch_add(&ran_elsewhere, 1);
 }
 
-/* Defer @count functions, and expect that at most a full ring and the running function are left to run. */
+/* Defer @count functions.  After each call, expect that at most a full ring of functions and the running one remain. */
 static void defer_many(unsigned long count)
 {
     for (unsigned long i = 0; i < count; i++) {
@@ -215,7 +215,7 @@ static void test_ends(void)
         start(&threads[0], defer_and_end, (void *)3);
         EXPECT(pthread_join(threads[0], NULL) == 0);
     }
-    /* no thread calls the library, so the default handle's thread runs them */
+    /* no thread calls the library, so the thread of the default handle runs the remaining functions */
     while (rtrcu_load_relaxed(&ran_elsewhere) != 31000)
         sched_yield();
     online();

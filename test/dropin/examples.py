@@ -32,7 +32,10 @@ def compiled(source, name, folder, options):
 
 
 def answer(program, environment):
-    """Its output, with sorted lines, since hash tables are seeded by the clock."""
+    """Runs the program; returns its exit code, the sorted words of its output, and its errors.
+
+    The order of the words varies, since the clock seeds hash tables.
+    """
     done = subprocess.run([program], check=False, capture_output=True, text=True, timeout=60,
                           env={**os.environ, **environment})
     return done.returncode, sorted(re.findall(r"\S+", done.stdout)), done.stderr

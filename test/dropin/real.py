@@ -41,7 +41,7 @@ def free_port():
 
 
 def wait_until(claim, what, seconds=20):
-    """Ends as soon as it is so; a machine may be slow."""
+    """Polls until @claim() is true; raises Wrong after @seconds."""
     until = time.monotonic() + seconds
     while not claim():
         if time.monotonic() > until:

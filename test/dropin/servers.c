@@ -127,7 +127,7 @@ static pthread_t default_runner;
 static void *make_and_free(void *unused)
 {
     (void)unused;
-    /* until threads have queued to the servers of CPUs */
+    /* at least ROUNDS times, and until a server of a CPU has run a callback */
     for (unsigned int i = 0; i < ROUNDS || rtrcu_load_relaxed(&ran_by_cpus) == 0; i++) {
         EXPECT(create_all_cpu_call_rcu_data(0) == 0);
         free_all_cpu_call_rcu_data();

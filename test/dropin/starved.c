@@ -16,7 +16,7 @@
 #define READERS 40
 #define DEFERRED 20000
 
-/* Let the kernel have no memory, or as much as before. */
+/* Without memory: limit the address space, so that the kernel refuses memory.  With memory: remove the limit. */
 static void let_the_kernel_have_memory(bool has)
 {
     struct rlimit limit;

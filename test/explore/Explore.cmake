@@ -95,9 +95,9 @@ function(explore_program name layout)
     add_dependencies(explore-programs ${name})
 endfunction()
 
-# explore_mutant_test(<program> <layout> "found: SCENARIO MEMORY STRATEGY SCHEDULES"): the mutant's fault shows there
-# within so many schedules, and the source itself holds in as many; `missed:`, it does not in so many.  Never a time: a
-# busy machine must not explore less.
+# explore_mutant_test(<program> <layout> "found: SCENARIO MEMORY STRATEGY SCHEDULES"): the scenario fails
+# with the mutant within that number of schedules, and holds without it in as many schedules.  `missed: ...`: the
+# scenario holds with the mutant too.  The limit is never a time, since a busy machine must not explore less.
 function(explore_mutant_test program layout line)
     if(NOT line MATCHES "^(found|missed): ([^ ]+) ([^ ]+) ([^ ]+) ([0-9]+)$")
         message(FATAL_ERROR "${program}: \"${line}\" is not `found: SCENARIO MEMORY STRATEGY SCHEDULES`")

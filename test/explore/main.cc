@@ -149,7 +149,7 @@ int run_one(const sim::Scenario &scenario, const Request &request)
     return 1;
 }
 
-// A share of @schedules, at least 1 if there is a bound; 0 stays "none".
+// Returns a share of @schedules, at least 1.  0 schedules mean no bound, and the result is then 0 too.
 uint64_t part_of(uint64_t schedules, double share)
 {
     return schedules ? std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(schedules) * share)) : 0;

@@ -80,7 +80,7 @@ std::vector<std::string> read_corpus(char **folders, int count)
         for (const auto &entry : std::filesystem::directory_iterator(folders[i]))
             if (entry.is_regular_file())
                 files.push_back(entry.path());
-    std::sort(files.begin(), files.end()); // the same order on every machine
+    std::sort(files.begin(), files.end()); // sorted, so that the order is the same on every machine
     std::vector<std::string> corpus;
     for (const auto &path : files) {
         std::ifstream file(path, std::ios::binary);

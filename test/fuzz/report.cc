@@ -36,7 +36,7 @@ void check_row(const Json &row)
 {
     for (const char *key : {"reads", "grace_periods", "errors", "near_misses"})
         check(row.at(key).is_number_integer() && row.at(key) >= 0,
-              "counts are whole numbers"); // -0 is a whole number too
+              "counts are whole numbers"); // not is_number_unsigned(): -0 is a whole number too
     check(row.at("seconds").is_number() && row.at("seconds").get<double>() >= 0, "a run's time is not negative");
     const Json &pipe = row.at("pipe");
     check(pipe.is_array() &&

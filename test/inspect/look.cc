@@ -313,7 +313,7 @@ TEST(InspectOwn, DomainsOfTheProgramAreShown)
     EXPECT_EQ(subject.end(), 0);
 }
 
-TEST(InspectHistogram, BucketsAreAdjacent)
+TEST(InspectHistogram, BucketsAreAdjacentAndQuantilesAreInTheirBucket)
 {
     EXPECT_EQ(bucket_begin_ns(0), 0);
     EXPECT_EQ(bucket_begin_ns(4), 4);

@@ -143,7 +143,7 @@ def counters_said(root, subject):
 
 
 def metric_of(text, name):
-    """Its value, None: the metric is missing."""
+    """The value of the metric in the Prometheus output @text; None if the metric is missing."""
     wanted = METRICS.get(name, name)
     label = re.search(r"\{(.*)\}", wanted)
     base = re.escape(wanted.split("{")[0])

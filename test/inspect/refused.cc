@@ -87,7 +87,7 @@ TEST(InspectVersions, TruncatedBlockIsRefused)
 TEST(InspectVersions, UnreadableBlockCountsAsNotInitialised)
 {
     FabricatedBlock block;
-    block.table[0] = 8; /* not a mapped page */
+    block.table[0] = 8; /* an address that is not mapped */
     EXPECT_FALSE(read_block(&block));
     const uint64_t endless[] = {reinterpret_cast<uint64_t>(&block), UINT64_MAX};
     block.table[0] = reinterpret_cast<uint64_t>(endless);

@@ -45,7 +45,7 @@ fn main() {
 
 
 def build(root, folder):
-    """None: it is not available here."""
+    """Builds the program; returns its path, or None if no suitable cargo is available."""
     cargo = shutil.which("cargo") or shutil.which(os.path.expanduser("~/.cargo/bin/cargo"))
     if not cargo:
         return None

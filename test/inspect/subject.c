@@ -186,7 +186,7 @@ static void update_often(int count)
     say_counters();
 }
 
-/* Events before any inspection. */
+/* Run grace periods and a slow callback before any inspection; print the times of the callback. */
 static void prepare(void)
 {
     static struct rcu_head head;

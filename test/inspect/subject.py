@@ -26,7 +26,7 @@ class Subject:
                 break
 
     def ask(self):
-        """Its answer to a line of input."""
+        """Sends the program a line; returns the words of its answer."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return self.process.stdout.readline().split()

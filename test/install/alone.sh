@@ -11,7 +11,7 @@ fail() {
     exit 1
 }
 
-# Two folders of different depth, with debug information, give the same bytes.
+# Builds in two folders of different depth, with debug information, give the same bytes.
 for folder in one another/deeper; do
     mkdir -p "$work/$folder"
     cp -r "$source"/{CMakeLists.txt,LICENSE-MIT,LICENSE-APACHE,cmake,cxx,include,liburcu,src} "$work/$folder"
@@ -33,7 +33,7 @@ commands=$work/one/out/compile_commands.json
 grep -q -- '-O2 -g' "$commands" || fail "without a choice of the build type, the library is not optimized"
 ! grep -q -- '-Werror' "$commands" || fail "a new compiler's warning stops a packager's build"
 
-# Only the packager's flags select the optimization, and both kinds of flags are used.
+# Only CFLAGS of the packager select the optimization, and both CFLAGS and LDFLAGS are used.
 (cd "$work/one" && CFLAGS=-O1\ -DPACKAGER LDFLAGS=-Wl,-z,now "$cmake" -S . -B flags -DCMAKE_BUILD_TYPE=None >log 2>&1)
 ! grep -q -- '-O2' "$work/one/flags/compile_commands.json" || fail "the project's -O2 comes after CFLAGS"
 grep -q -- '-O1 -DPACKAGER' "$work/one/flags/compile_commands.json" || fail "CFLAGS are not honoured"
@@ -57,7 +57,8 @@ fi
 flags=$(PKG_CONFIG_PATH=$work/libraries/pkgconfig pkg-config --cflags --libs rtrcu)
 [[ $flags == *"-I$work/usr/include"* && $flags == *"-L$work/libraries "* ]] || fail "pkg-config says $flags"
 
-# Inside the build of a program, which uses the names of the installed package and installs nothing of the library.
+# The library as a part of a program's build: the program uses the target names of the installed package, and its
+# installation installs nothing of the library.
 (cd "$work" && "$cmake" -S "$source/test/install/parent" -B parent -DRTRCU_SOURCE="$work/one" \
     -DRTRCU_CONSUMER="$source/test/install/consumer" >parent.log 2>&1 &&
     "$cmake" --build parent -j "$(nproc)" >>parent.log 2>&1 &&

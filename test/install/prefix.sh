@@ -39,11 +39,11 @@ installs_under "$work/a prefix/" "$work/a prefix"
 installs_under "$work/absent/../opt" "$work/opt"
 installs_under relative "$tree/relative" # a source in a folder with a space
 
-# The line to copy names the prefix as one word.
+# `make install` prints an export line to copy; in it, a prefix with a space is one word.
 make -s -C "$tree" install "PREFIX=$work/a prefix" >"$work/output"
 (eval "$(grep export "$work/output")" && [ "$LD_LIBRARY_PATH" = "$work/a prefix/lib" ]) || fail "$(cat "$work/output")"
 
-# Files of each installation are removed, also of those before the last one, but not files of another prefix.
+# Uninstalling removes the files of all installations, not only of the last one, but no files of another prefix.
 mkdir -p "$work/root$work/a prefix/lib"
 touch "$work/root$work/a prefix/lib/file"
 printf '%s\n' "$work/root$work/a prefix/lib/file" >>"$tree/build/installed"

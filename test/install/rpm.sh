@@ -21,7 +21,7 @@ done
 mkdir -p "$work/rtrcu-$version" "$work/SOURCES"
 (cd "$source" && git ls-files -z | xargs -0 tar c) | tar x -C "$work/rtrcu-$version"
 tar cz -C "$work" -f "$work/SOURCES/rtrcu-$version.tar.gz" "rtrcu-$version"
-# What the packages need to be built is not asked of rpm: on Debian it does not know.
+# --nodeps: on Debian, rpm does not know whether the packages that the build needs are installed.
 rpmbuild -bb --nodeps --define "_topdir $work" --define "_smp_mflags -j2" "$source/packaging/rpm/rtrcu.spec" \
     >"$work/log" 2>&1 || {
     tail -40 "$work/log" >&2

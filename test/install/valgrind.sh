@@ -8,7 +8,8 @@ command -v valgrind >/dev/null || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The program keeps its last node: here it frees it, and in another copy it loses it, which must be found.
+# The program keeps its last node.  One copy frees the node before it ends; another copy loses it, and valgrind must
+# report the leak.
 shorter='s/UPDATES 2000/UPDATES 100/'
 sed "$shorter; s/^    printf/    free(current);\n&/" "$source/test/platforms/program.c" >"$work/clean.c"
 sed "$shorter; s/^    printf/    current = NULL;\n&/" "$source/test/platforms/program.c" >"$work/leaks.c"

@@ -9,7 +9,7 @@ struct Program {
     const char *what;
     bool *broken;
     void (*threads[2])();
-    void (*prepare)(); // null: nothing to prepare
+    void (*prepare)(); // null if the program needs no preparation
 };
 
 extern const Program kUpdate, kFence, kBehind, kSetup;

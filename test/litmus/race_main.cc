@@ -22,7 +22,7 @@ void setup()
 
 const sim::Scenario scenario = {"race", "", setup, nullptr, nullptr, 2000};
 
-// Returns whether any order fails.  Preemptions are not bounded.
+// Returns whether the program fails in any order of its steps.  The number of preemptions is not bounded.
 bool fails(const race::Program &program, sim::Model model, bool broken)
 {
     sim::World world({.model = model, .races = true});

@@ -31,14 +31,14 @@ void event(const char *name, void (*f)());
 void signal(int id, void (*handler)());
 // In setup: timed waits never end by themselves, so that a lost wake-up is a deadlock and not a delay.
 void no_timeouts();
-// In setup: so many timed waits may end while other threads could continue.
+// In setup: up to @count timed waits may end while other threads could continue.
 void early_timeouts(uint32_t count);
 // The kernel refuses heavy fences from now on.
 void refuse_fences(bool membarrier, bool visit);
 
 // Resources of which a machine may run out.
 enum Resource : unsigned { kMalloc = 1, kPages = 2, kThreads = 4, kExitHooks = 8 };
-// In setup: so many calls for these resources may fail, at any step.
+// In setup: up to @count calls for these resources may fail, at any step.
 void may_fail(unsigned resources, uint32_t count);
 // The number of blocks from malloc() that have not been freed, and of pages.
 size_t live_allocations();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fixture of tests of records: a registry of their own, flags of records, and threads as its readers. */
+/* Fixture of tests of reader records: a separate registry, the flags of records, and threads that are its readers. */
 #ifndef RTRCU_TEST_SUPPORT_RECORDS_H
 #define RTRCU_TEST_SUPPORT_RECORDS_H
 

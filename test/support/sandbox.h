@@ -20,7 +20,7 @@
 namespace test
 {
 
-/* The error of a call that raises SIGSYS instead: the program's handler supplies its result. */
+/* In place of an error: the call raises SIGSYS, and the program's handler supplies the result. */
 constexpr int TRAPPED = 0;
 
 /* One rule: @call fails with @error.  If @operations is not empty, only if its second argument is one of them, ignoring
@@ -70,8 +70,8 @@ inline bool membarrier_is_refused()
     return commands < 0 || (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }
 
-/* In a test whose outcome depends on it: readers that fence always take the slow path, and the first fence of a grace
- * period visits every CPU. */
+/* Skip a test that needs membarrier().  Without membarrier(), readers always take the slow path in order to fence, and
+ * the first fence of a grace period visits every CPU. */
 #define SKIP_WITHOUT_MEMBARRIER()                                                                                      \
     if (test::membarrier_is_refused())                                                                                 \
     GTEST_SKIP() << "membarrier() is refused here"

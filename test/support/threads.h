@@ -15,7 +15,7 @@
 namespace test
 {
 
-/* The thread with that name, or 0. */
+/* The id of the thread of this process with that name, or 0. */
 inline pid_t thread_called(const std::string &name)
 {
     std::error_code gone;

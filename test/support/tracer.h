@@ -70,7 +70,7 @@ class Tracer
         if (syscall(SYS_tgkill, pid_, pid_, SIGUSR1) != 0)
             return false;
         ptrace(PTRACE_CONT, pid_, nullptr, nullptr);
-        return wait_for(SIGUSR1); /* at the delivery of the signal, which may be blocked until later */
+        return wait_for(SIGUSR1); /* stops when the signal is delivered, which may be later if the child blocks it */
     }
     /* The value of a variable of the child, of four bytes. */
     template <typename T> T value_of(const T *variable)

@@ -31,7 +31,7 @@ class SpecError(Exception):
 
 
 def parse(text):
-    """The keys of a spec, and its edits as (file, find, replace)."""
+    """Parses a spec; returns its keys, and its edits as tuples (file, find, replace)."""
     keys, edits, section = {}, [], None
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("--- "):
@@ -53,7 +53,7 @@ def parse(text):
 
 
 def patched(edits, source_root):
-    """The changed files: name and text."""
+    """Applies the edits; returns the changed files as a dictionary from name to text."""
     texts = {}
     for name, find, replace in edits:
         text = texts.get(name) or (source_root / name).read_text(encoding="utf-8")

@@ -8,13 +8,13 @@ import json
 import pathlib
 import sys
 
-# Checks that no mutant sets off: out of memory, for example.
+# The checks of which each must catch a mutant.  Checks that no mutant can fail, such as out of memory, are not listed.
 CHECKS = ("age mark canary census cookie early twice lost barrier litmus leak progress table late boost stall fork"
           " configure hang crash").split()
 
 
 def read(results, name):
-    """The row of the mutant's run, or None."""
+    """The result row of the run of mutant @name, or None if the run left none."""
     try:
         return json.loads((results / f"{name}.json").read_text(encoding="utf-8"))["rows"][0]
     except (OSError, ValueError, KeyError, IndexError):

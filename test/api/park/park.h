@@ -13,7 +13,7 @@ extern "C" {
 /* Values that the fiber saw: the reader word of the thread it ran on, before and after each of its steps. */
 struct park_seen {
     uint32_t locked;   /* after rcu_read_lock() */
-    uint32_t resumed;  /* at the beginning, on the other thread */
+    uint32_t resumed;  /* after the park, on the other thread */
     uint32_t unlocked; /* after rcu_read_unlock() */
     int held;          /* rcu_read_lock_held() after that */
 };
@@ -23,7 +23,7 @@ enum { PARK_ROUNDS = 4 };
 /* Lock, @park(), unlock, @park(), PARK_ROUNDS times. */
 void park_body(void (*park)(void), struct park_seen *seen);
 
-/* The mutant: keeps the address of the word across the park, as a compiler might. */
+/* A faulty park_body(): keeps the address of the word across the park, as a compiler might. */
 void park_body_broken(void (*park)(void));
 
 #ifdef __cplusplus

@@ -19,7 +19,8 @@ static char memory[1 << 20] __attribute__((aligned(16)));
 static size_t used;
 static volatile sig_atomic_t armed, inside, handled;
 
-/* The allocator of this program: entered a second time by the same thread, it would wait for its own lock. */
+/* The allocator of this program.  It ends the process if a thread calls malloc() inside malloc(): a real allocator
+ * would then wait for a lock that the thread itself holds. */
 void *malloc(size_t size)
 {
     size_t at = used;

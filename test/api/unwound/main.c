@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program that is linked to plugin_work(), which other programs load as a plugin. */
+/* A program that calls plugin_work().  It is linked with the function, which other programs load as a plugin. */
 int plugin_work(void);
 
 int main(void)

@@ -77,8 +77,8 @@ void only_expedited()
     rtrcu_fetch_add(&updaters, (uint32_t)-1);
 }
 
-// A waiter for an expedited grace period that has not begun sleeps without a timeout.  The thread that begins the grace
-// period has no fence except the readers' acknowledgments.
+// A waiter sleeps without a timeout until an expedited grace period that has not begun yet ends.  The thread that
+// begins this grace period has no heavy fence, and relies on the readers' acknowledgments.
 void expedited_setup()
 {
     begin();

@@ -49,7 +49,7 @@ void call_setup()
     sim::as_thread(sim::thread("updater", call_one), register_and_start_driver);
 }
 
-// ---- two threads of one leaf queue a callback each, and each may rely on the mark that the other has set ----
+// ---- two threads of one leaf queue a callback each; each may rely on the leaf's mark that the other has set ----
 
 void call_from_first()
 {

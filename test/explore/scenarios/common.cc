@@ -14,9 +14,9 @@ int invoked;
 void prepare_domain()
 {
     api_init();
-    // Two slices: within a schedule no reader would use up the default limit.
+    // Two slices, so that a reader can use up the limit: no schedule is long enough for the default limit.
     rtrcu_domain.drive.turn.boost_limit_ns = 2000000;
-    // The set of queued heads only finds misuse, and would add steps.
+    // Switch off the set of queued heads: it only finds misuse, and adds steps to each schedule.
     rtrcu_domain.cb.tracks_heads = false;
     struct reader_registry *registry = &rtrcu_domain.registry;
     uint32_t used = registry->leaf[0]->used;

@@ -229,7 +229,8 @@ void refused_setup()
     sim::as_thread(sim::thread("updater", call_and_barrier), register_reader);
 }
 
-// The driver exists.  It runs the callback in place of a daemon that cannot be created, or creates the daemon later.
+// A daemon cannot be created for a while.  The driver, which exists, runs the callback in place of the daemon, or
+// creates the daemon later.
 void daemon_refused_setup()
 {
     begin(RTRCU_DRIVER_KTHREAD);

@@ -147,7 +147,8 @@ void wait_three_times()
 
 void restored_setup()
 {
-    configure()->idle_scans = 1; // scans skip idle threads, which relies on the same fence
+    // Threads become idle after one scan.  Skipping them in scans relies on the same heavy fence.
+    configure()->idle_scans = 1;
     reader_fences_start_full(&rtrcu_domain.registry);
     shared = make_object();
     sim::as_thread(sim::thread("reader", read_on_and_on), register_reader);

@@ -57,7 +57,8 @@ void go_on_in_the_child()
     struct object *old = replace_object();
     call_rcu(&old->head, free_callback);
     bool must_be_kept = rtrcu_load_acquire(&parked) && !rtrcu_load_acquire(&ended);
-    bool is_kept = rtrcu_load_relaxed(&task.where) != PARKED_NOWHERE; // it may have been listed just before
+    // At the fork the task may have been on a list, but `parked` not yet set.
+    bool is_kept = rtrcu_load_relaxed(&task.where) != PARKED_NOWHERE;
     sim::expect(is_kept || !must_be_kept, "the child has a task that was parked at the fork");
     if (is_kept) {
         rtrcu_task_resume(&task);
@@ -186,7 +187,8 @@ void retire_all()
     }
 }
 
-// One function that had begun is lost with its thread, and one call that had not returned.
+// Fork while another thread retires objects.  The child may lack the call of one function: the function had begun in a
+// thread that the child does not have.  The record of one call of rcu_retire() in progress may be lost too.
 void fork_beside_blocks()
 {
     fork_here();

@@ -93,7 +93,7 @@ void find_narrow_again()
 void find_removed()
 {
     rcu_read_lock();
-    (void)look_up(); // a freed value or node would be caught
+    (void)look_up(); // the machine reports an access to a freed value or node
     rcu_read_unlock();
 }
 

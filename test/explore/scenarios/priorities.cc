@@ -8,7 +8,8 @@ namespace scenarios
 namespace
 {
 
-bool producer_has_left; // its call, which notes the producer after it has queued
+// The real-time producer has returned from its call, which notes the producer after it has queued the callback.
+bool producer_has_left;
 
 bool producer_is_done()
 {
@@ -20,7 +21,7 @@ bool both_have_run()
     return invoked >= 2;
 }
 
-// The kernel's view, of threads that have begun.
+// Returns whether the kernel schedules each begun thread of the library as an ordinary thread.
 bool all_are_ordinary()
 {
     for (const struct work_rt_thread *rt = rtrcu_domain.drive.work.rt.first; rt; rt = rt->next) {
@@ -62,7 +63,8 @@ void begin()
 {
     configure();
     producer_has_left = false;
-    sim::event("a second passes", forget_producer); // also between two steps of a thread that is being created
+    // The event may happen at any step, also while a thread of the library is being created.
+    sim::event("a second passes", forget_producer);
 }
 
 void raised_setup()

@@ -9,7 +9,7 @@ namespace scenarios
 namespace
 {
 
-constexpr int kEnough = 12; // quiescent states of the thread that continues alone
+constexpr int kEnough = 12; // number of quiescent states that the remaining thread passes alone
 
 unsigned long cookie;
 bool gone;

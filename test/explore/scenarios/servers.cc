@@ -55,7 +55,7 @@ void markers_setup()
     sim::thread("barrier", call_and_wait_for_all);
 }
 
-// ---- servers are added between their count and the markers: none, as many as there is room for, and more ----
+// ---- after a barrier has counted the servers, two more are created, before or after it queues its markers ----
 
 bool there_is_room()
 {
@@ -151,7 +151,7 @@ void queue_one()
     bool inside = urcu_has_cpu_servers(adopted);
     if (inside)
         enter();
-    sim::until(are_made); // whether or not the thread has seen the servers
+    sim::until(are_made); // orders nothing: the thread may or may not see the new servers
     urcu_call(adopted, &shared->head, free_callback);
     if (inside)
         leave();

@@ -50,7 +50,7 @@ uint64_t hash_of_bucket(uint64_t bucket)
     return hash;
 }
 
-// The hashes of the lasting entry and of the other one: of two buckets, they select different ones.
+// The hashes of the lasting entry and of the other entry.  In a table of two buckets, they select different buckets.
 uint64_t hashes[2];
 
 struct entry *look_up(uint64_t hash)
@@ -94,7 +94,7 @@ void begin(bool resizer_runs)
     sim::no_timeouts();
     shared = make_object();
     if (!resizer_runs)
-        rtrcu_resizer.thread.state = WORK_RUNNING; // so that none is created
+        rtrcu_resizer.thread.state = WORK_RUNNING; // so that no thread of the resizer is created
 }
 
 // ---- the thread that moves buckets ----
@@ -169,7 +169,7 @@ void insert_other()
 void find_removed()
 {
     rcu_read_lock();
-    (void)look_up(hashes[1]); // a use of a freed entry would be detected
+    (void)look_up(hashes[1]); // the machine reports an access to a freed entry
     rcu_read_unlock();
 }
 

@@ -24,7 +24,8 @@ void register_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// One thread takes a cookie and frees, one passes a grace period because no thread reads, and one registers.
+// Three threads: an updater takes a cookie, waits for it and frees; an updater's grace period completes because no
+// thread reads; a thread registers.
 void cookie_updater()
 {
     struct object *old = replace_object();

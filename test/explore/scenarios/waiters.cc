@@ -234,7 +234,7 @@ uint64_t asked;
 
 bool asked_is_reached()
 {
-    // not a poll, which may create threads: a condition must not
+    // gp_reached() and not a poll: a poll may create threads, which a condition of sim::until() must not do
     return gp_reached(&rtrcu_domain.gp, GP_EXPEDITED, asked);
 }
 

@@ -50,7 +50,7 @@ void World::plain(uintptr_t address, size_t size, bool writes, const void *pc)
     auto block = reinterpret_cast<uintptr_t>(thread_block());
     bool own = address >= block && address < block + kThreadBlock;
     if (own)
-        signal_point(); // a handler's changes there are the thread's own
+        signal_point(); // a handler may run here: it may access the thread's own block too
     check_access(address, size, writes ? AccessKind::kPlainWrite : AccessKind::kPlainRead, nullptr, pc);
     if (writes)
         memory_.will_change(address, size);

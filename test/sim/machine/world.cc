@@ -434,7 +434,7 @@ bool World::perform(const Action &action, Thread *&run)
         time_out(threads_[action.thread]);
         return false;
     case ActionKind::kOutcome:
-        break; // only choose() offers it
+        break; // only choose() offers outcomes
     }
     return false;
 }
@@ -541,7 +541,7 @@ void World::block(Waits why, uintptr_t address, int64_t timeout_ns)
     Thread *to = next();
     if (to != &t)
         switch_to(to);
-    while (t.deliver) { // a handler, which ends a sleep on a futex but not the wait for a condition
+    while (t.deliver) { // run the handler; it ends a sleep on a futex, but not a wait for a condition
         run_signal();
         if (why == Waits::kUntil)
             t.waits = why;

@@ -117,7 +117,7 @@ class World
         membarrier_refused_ = membarrier;
         visit_refused_ = visit;
     }
-    // So many calls for these resources (bits of sim::Resource) may fail.
+    // Up to @count calls for these resources (bits of sim::Resource) may fail.
     void may_fail(unsigned resources, uint32_t count)
     {
         failing_ = resources;
