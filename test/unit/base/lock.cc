@@ -16,7 +16,8 @@
 namespace
 {
 
-/* In a fork's child, lock_release_if_mine() finds the lock held by the forking thread, by another thread, or free. */
+/* lock_release_if_mine() releases a lock of the calling thread, and changes neither a free lock nor a lock that another
+ * thread holds. */
 TEST(Lock, ReleaseIfMineKeepsALockThatAnotherThreadHolds)
 {
     lock mine, others;
@@ -105,7 +106,7 @@ TEST(Lock, ReleasePassesAContendedLockToTheWaiter)
         steps.wait(2);
         lock_release(&lock);
     });
-    /* The kernel marks the word once a thread waits; then a release hands the lock over. */
+    /* The kernel marks the word once a thread waits; the release then passes the lock to that thread. */
     ASSERT_TRUE(test::eventually([&] { return rtrcu_load_acquire(&lock.word) & FUTEX_WAITERS; }));
     EXPECT_TRUE(lock_is_mine(&lock));
     lock_release(&lock);
@@ -158,7 +159,7 @@ TEST(Lock, RisingRanksMayBeNested)
     lock_acquire(&inner);
     lock_release(&inner);
     lock_release(&outer);
-    lock_acquire(&inner); /* permitted, since no rank is held any more */
+    lock_acquire(&inner); /* permitted, since the thread holds no lock */
     lock_release(&inner);
 }
 

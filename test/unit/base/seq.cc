@@ -72,9 +72,9 @@ TEST(Seq, ReachedCookieStaysReachedOverTheWrap)
 }
 
 /* Random pairs of numbers at a known distance, also across the wrap. */
-TEST(Seq, ComparisonsAreRightOverTheWrap)
+TEST(Seq, ComparisonsFollowTheDistanceAlsoAcrossTheWrap)
 {
-    auto random = test::seeded_random("Seq.ComparisonsAreRightOverTheWrap");
+    auto random = test::seeded_random("Seq.ComparisonsFollowTheDistanceAlsoAcrossTheWrap");
     for (int i = 0; i < 100000; i++) {
         uint64_t a = random();
         int64_t distance = static_cast<int64_t>(random()) >> (1 + random() % 62);

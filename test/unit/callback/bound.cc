@@ -165,7 +165,7 @@ TEST_F(Bound, ForkedChildCountsTheCallbacksInItsQueues)
     config_.qmax_process = 8;
     reader_record *a = world_.craft(0), *b = world_.craft(0);
     queue_ready(a, 6);
-    enqueue_some(b, 4); /* the parent has not collected these */
+    enqueue_some(b, 4); /* callbacks that the parent has not collected */
     EXPECT_EQ(invoke(a, at_most(1)), 1u);
     EXPECT_FALSE(exceeded());
     callback_bound_after_fork_child(cb_);

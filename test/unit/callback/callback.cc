@@ -181,7 +181,7 @@ TEST_F(Callback, BudgetWithoutWaitingOnlyTriesTheQueuesLock)
 TEST_F(Callback, ThreadThatExitsInsideACallbackReleasesItsQueue)
 {
     world_.fill_last_leaf();
-    reader_record *record = world_.craft(0); /* in the second leaf */
+    reader_record *record = world_.craft(0); /* its slot is in the second leaf */
     queue_ready(record, 3);
     invoke(record, at_most(1));
     /* the state of the queue during the second callback */

@@ -7,8 +7,8 @@ namespace
 
 using Count = CallbackWorld;
 
-/* The histogram counts the times from the oldest call_rcu() of a batch to its first callback.  Its last bucket also has
- * longer times. */
+/* The histogram counts the times from the oldest call_rcu() of a batch to its first callback.  The last bucket also
+ * counts all longer times. */
 TEST_F(Count, WaitsAreCountedByTheirLength)
 {
     reader_record *record = world_.craft(0);
@@ -37,7 +37,7 @@ TEST_F(Count, CallbacksAndFreesCountAsReturned)
     EXPECT_EQ(callback_returned(record), 7u);
 }
 
-/* Each stage has the time of its oldest callback.  Later callbacks do not change it. */
+/* Each stage of a queue keeps the time of its oldest callback, which later callbacks do not change. */
 TEST_F(Count, AgeOfTheOldestCallbackIsKnownInEachStage)
 {
     auto told = [&] {
@@ -102,7 +102,7 @@ void busy(rcu_head *)
         ;
 }
 
-/* The last callback of a batch is measured too. */
+/* A batch also measures the time of its last callback, with and without a time limit. */
 TEST_F(Count, LongestCallbackAndItsFunctionAreRecorded)
 {
     reader_record *record = world_.craft(0);
@@ -130,7 +130,8 @@ TEST_F(Count, CallsAtQmaxAreCounted)
     EXPECT_EQ(stats.blocked_at_qmax, 2u);
 }
 
-/* Counters of two leaves are added; of their maxima the larger one is reported, and of oldest times the earlier. */
+/* The statistics of two leaves are combined: counters are added; the larger maximum and the earlier of the oldest times
+ * are reported. */
 TEST_F(Count, StatisticsCoverEveryLeaf)
 {
     reader_record *first = world_.craft(0), *second = world_.craft(0);

@@ -20,7 +20,7 @@ class CallbackFork : public CallbackWorld
         CallbackWorld::SetUp();
         record_ = world_.craft(0);
     }
-    /* Run the fork handlers of the child.  @forks: the record of the forking thread, which keeps it in the child. */
+    /* Run the fork handlers of the child.  @forks is the forking thread's record, which the child keeps. */
     void fork(reader_record *forks = nullptr, uint32_t forker = old_thread_id)
     {
         reader_after_fork_child(world_.registry(), forks);
@@ -167,7 +167,7 @@ TEST_F(CallbackFork, LeafWhoseCallbacksHaveAllReturnedIsSkipped)
 }
 
 /* The driver had made the callbacks ready, but not set has_ready. */
-TEST_F(CallbackFork, ReadyCallbacksAreMarkedReady)
+TEST_F(CallbackFork, ChildMarksReadyCallbacksThatTheDriverHadNotMarked)
 {
     queue_ready(record_, 2);
     callback_slot(record_)->queue.has_ready = 0;
@@ -191,7 +191,7 @@ TEST_F(CallbackFork, ChildChoosesTheInvokerOfReadyCallbacks)
 }
 
 /* Of the threads that announced real-time work, the child has only the forking thread, if it was one of them. */
-TEST_F(CallbackFork, OnlyTheForkingThreadsRtAwakeRemains)
+TEST_F(CallbackFork, ChildCountsOnlyTheForkingThreadsRealTimeWork)
 {
     cb_->rt_awake[0] = 2;
     cb_->rt_awake[2] = 3;
@@ -375,7 +375,8 @@ struct Forker {
     reader_record *record;
 };
 
-/* A callback that calls the fork handlers and continues as in the child.  The parent's driver wanted the claim. */
+/* A callback that calls the fork handlers and continues as in the child.  Before the fork, the claim is marked as
+ * wanted by another thread. */
 void fork_inside(rcu_head *head)
 {
     Forker *forker = container_of(head, Forker, head);
@@ -540,7 +541,8 @@ TEST_F(CallbackFork, BarrierWaitsForFreesQueuedAfterALostFree)
     EXPECT_TRUE(callback_barrier_reached(cb_));
 }
 
-/* As fork_inside(); at the fork, the queue's owner, which does not exist in the child, is inside a call. */
+/* A callback that calls fork_inside() while the queue's owner, which the child does not have, is inside call_rcu(): the
+ * owner has taken a number, but not queued its callback. */
 void fork_inside_with_a_number_more(rcu_head *head)
 {
     reader_record *record = container_of(head, Forker, head)->record;
@@ -560,7 +562,7 @@ TEST_F(CallbackFork, CallOfAnotherThreadIsCountedAsLostIfACallbackForks)
     expect_barrier_ends();
 }
 
-/* As fork_inside(), in a function of rcu_retire(). */
+/* A function for rcu_retire(): calls fork_inside() if its object is a Forker, and does nothing for a null object. */
 void fork_inside_retired(void *forker)
 {
     if (forker)

@@ -360,7 +360,7 @@ TEST_F(Free, PointersAreStoredInPagesWithoutMalloc)
     }
 }
 
-/* A call that finds the ring already detached, by the call that it interrupts, must not change it. */
+/* A handler's call must not change the ring that the interrupted call has detached. */
 TEST_F(Free, CheckedLibraryAbortsIfTheBlockRingIsDetachedTwice)
 {
     if (!CHECK_DEBUG)

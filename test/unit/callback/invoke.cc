@@ -137,7 +137,7 @@ TEST_F(Invocation, CompletedBatchIsNotCountedAsStopped)
 TEST_F(Invocation, TimeLimitEndsABatchOfSlowCallbacksAfterQuickOnes)
 {
     reader_record *record = world_.craft(0);
-    for (int i = 0; i < 95; i++) /* the intervals between readings of the clock have grown by then */
+    for (int i = 0; i < 95; i++) /* so many that the intervals between the batch's clock readings grow */
         enqueue(record);
     for (int i = 0; i < 40; i++)
         enqueue(record, spin);
@@ -153,8 +153,8 @@ TEST_F(Invocation, TimeLimitEndsABatchOfSlowCallbacksAfterQuickOnes)
 /* A clock that only callbacks advance, so that these tests do not depend on the speed of the machine. */
 struct CallbackClock {
     int64_t now_ns = 1000000000;
-    bool was_read = false;           /* since the last callback began */
-    std::vector<int64_t> costs_ns;   /* of the callbacks, in order */
+    bool was_read = false;           /* whether the clock was read since the last callback began */
+    std::vector<int64_t> costs_ns;   /* the time that each callback takes, in order */
     std::vector<size_t> read_before; /* numbers of the callbacks before which the clock was read */
     size_t begun = 0;
 };
@@ -185,7 +185,8 @@ class ClockReadings : public CallbackWorld
   protected:
     CallbackClock clock_;
 
-    /* Run callbacks of these costs.  Returns how many ran before the clock was read after a millisecond. */
+    /* Run callbacks that take @costs_ns, with a time limit of one millisecond.  Returns how many ran before the limit
+     * ended the batch; a second batch runs the others. */
     uint64_t run(const std::vector<int64_t> &costs_ns)
     {
         reader_record *record = world_.craft(0);
@@ -203,20 +204,20 @@ class ClockReadings : public CallbackWorld
     }
 };
 
-TEST_F(ClockReadings, GrowApartToEightQuickCallbacks)
+TEST_F(ClockReadings, ClockReadingsGrowApartToEightQuickCallbacks)
 {
     EXPECT_EQ(run(std::vector<int64_t>(40, 100)), 40u);
     EXPECT_EQ(clock_.read_before, (std::vector<size_t>{0, 1, 3, 7, 15, 23, 31, 39}));
 }
 
-TEST_F(ClockReadings, PrecedeEachSlowCallback)
+TEST_F(ClockReadings, ClockIsReadBeforeEachSlowCallback)
 {
     EXPECT_EQ(run(std::vector<int64_t>(40, 3000)), 40u);
     EXPECT_EQ(clock_.read_before, numbers(0, 40));
 }
 
 /* One of many quick callbacks uses up the time.  Others run after it, until the next reading. */
-TEST_F(ClockReadings, DoNotFollowEachQuickCallback)
+TEST_F(ClockReadings, QuickCallbacksAfterTheTimeLimitRunUntilTheNextReading)
 {
     std::vector<int64_t> costs_ns(64, 100);
     costs_ns[40] = 5000000;

@@ -19,7 +19,7 @@ class Policy : public CallbackWorld
     callback_budget budget_of(int32_t policy, int64_t requested_ns = 0)
     {
         callback_budget budget = {};
-        budget.count_max = 77; /* each policy sets the count */
+        budget.count_max = 77; /* every policy overwrites this count */
         callback_policy_of(policy)->owner_budget(cb_, record_, requested_ns, &budget);
         return budget;
     }

@@ -140,7 +140,7 @@ TEST_F(Cbqueue, JoinDoesNotFinishAnUnfinishedLink)
 
 TEST_F(Cbqueue, SegmentsWaitForTheirOwnCookies)
 {
-    uint64_t seq = 0 - 2 * SEQ_STEP; /* so that it wraps during the test */
+    uint64_t seq = 0 - 2 * SEQ_STEP; /* so that the number wraps during the test */
     cbqueue_wait(&queue_, chain_of({0, 1}), seq + SEQ_STEP);
     cbqueue_wait(&queue_, chain_of({2}), seq + SEQ_STEP);
     cbqueue_wait(&queue_, chain_of({3}), seq + 2 * SEQ_STEP);
@@ -247,7 +247,7 @@ TEST_F(Cbqueue, RepairFinishesALinkInsideTheInbox)
 {
     push(0);
     push_unfinished(1);
-    push(2); /* by a handler that interrupts the push of head 1 */
+    push(2); /* a push by a handler that interrupts the push of head 1 */
     queue_.enqueuing = &heads_[1];
     EXPECT_TRUE(cbqueue_repair(&queue_));
     EXPECT_EQ(drain(cbqueue_take_inbox(&queue_)), (Order{0, 1, 2}));

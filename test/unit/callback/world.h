@@ -27,7 +27,7 @@ class CallbackWorld : public testing::Test
     std::unique_ptr<callback, test::Freer> memory_ = test::zeroed<callback>();
     callback *cb_ = memory_.get();
     std::deque<Item> items_;
-    std::vector<size_t> order_; /* ids in the order in which they ran */
+    std::vector<size_t> order_; /* ids of the callbacks, in the order in which they ran */
 
     void SetUp() override
     {

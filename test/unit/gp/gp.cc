@@ -90,7 +90,7 @@ TEST_F(Gp, RepeatedRequestOfAGracePeriodReturnsFalse)
     EXPECT_FALSE(gp_is_needed(gp_, GP_NORMAL));
 }
 
-TEST_F(Gp, CountsAndTimesGracePeriods)
+TEST_F(Gp, EachGracePeriodIsCountedAndTimed)
 {
     reader_record *reader = world_.craft(1);
     {
@@ -142,7 +142,7 @@ TEST_F(Gp, LaterSectionsAreNotWaitedFor)
     stepper.end();
 }
 
-TEST_F(Gp, SecondReportHasNoEffectAndTheLastReaderWakes)
+TEST_F(Gp, OnlyTheFirstReportOfTheLastHoldoutWakesTheWaiter)
 {
     reader_record *a = world_.craft(1), *b = world_.craft(1);
     test::GpStepper stepper(gp_);
@@ -297,7 +297,7 @@ TEST_F(Gp, SuccessiveReadersWithoutARecordAreNotWaitedFor)
     EXPECT_EQ(reader_anonymous_phase(registry), 1u) << "no reader that the grace period waits for is left";
     stepper.end();
     EXPECT_TRUE(stepper.begin_and_scan());
-    reader_anonymous_enter(registry, READER_PHASE_EVEN); /* the reader read the phase before it changed */
+    reader_anonymous_enter(registry, READER_PHASE_EVEN); /* the reader read the phase before the phase changed */
     stepper.poll(true);
     EXPECT_EQ(reader_anonymous_phase(registry), 1u) << "a reader of the other phase is left";
     (void)gp_report_anonymous(gp_, READER_PHASE_EVEN);

@@ -99,7 +99,7 @@ TEST_P(Node, WordOfTheOtherKindIsUnchanged)
     EXPECT_EQ(node_.word[other], 0u);
 }
 
-TEST_P(Node, MisuseBreaksInvariants)
+TEST_P(Node, MisuseEndsDebugBuildsWithTheInvariantsId)
 {
     if (!CHECK_DEBUG)
         GTEST_SKIP() << "only debug builds check";

@@ -48,7 +48,7 @@ static Plan good_plan()
         const bool percpu = are_per_cpu(cell.lists);
         const uint64_t rate = percpu ? 1'500'000 : cell.lists == Lists::none ? 5'000'000 : 1'000'000;
         RunResult run = run_of(rate, percpu ? 1'000 : 2'000'000, percpu ? 100 : 2'000'000);
-        if (percpu) // mean hold time of all holders: 10 ns, against 100 ns with other kinds of lists
+        if (percpu) // the mean hold time of all holders is 10 ns, and with other kinds of lists 100 ns
             run.metered.readers.hold_ns = 10 * static_cast<double>(run.metered.readers.acquisitions) - 1000;
         cell.runs.assign(5, run);
     }
@@ -93,7 +93,7 @@ TEST(BlockedExchange, RequestAndResultAreUnchangedByConversionToText)
     EXPECT_EQ(result.gp_latency_ns, run.gp_latency_ns);
 }
 
-TEST(BlockedPlan, HasTheSizesThatDocumentationPromises)
+TEST(BlockedPlan, PlanHasTheDocumentedSizes)
 {
     const Plan plan = make_plan(100, 0, usual_request());
     EXPECT_EQ(plan.request.readers, 64u);
@@ -179,7 +179,7 @@ TEST(BlockedRows, PublishedFiguresStandAboveMeasuredOnes)
     EXPECT_LT(rates.find("RFC 2026: Optimized"), rates.find("\nnode-spin ")) << rates;
 }
 
-TEST(BlockedChecks, AllHoldForAGoodPlan)
+TEST(BlockedChecks, AllVerdictsHoldForAGoodPlan)
 {
     for (const Verdict &verdict : judge(good_plan(), true))
         EXPECT_EQ(verdict.outcome, Outcome::held) << verdict.claim << ": " << verdict.figures;
@@ -242,7 +242,7 @@ TEST(BlockedChecks, GainIsJudgedAgainstItsSpreadOverFiveRuns)
     EXPECT_EQ(outcome_of(plan, claim), Outcome::not_judged) << "the ratio varies from 1.25 to 3";
     runs.resize(4);
     EXPECT_EQ(outcome_of(plan, claim), Outcome::not_judged) << "too few runs";
-    // verdicts with too few runs: two gains over node-spin, four hold times, the readers' time in the lock
+    // Seven verdicts have too few runs: two gains over node-spin, four hold times, and the readers' time in the lock.
     std::size_t named = 0;
     for (const Verdict &verdict : judge(plan, true))
         named += verdict.figures.find("4 rounds of the 5 that a spread needs") != std::string::npos;
@@ -266,7 +266,7 @@ TEST(BlockedChecks, HoldTimeIsJudgedForEachIteration)
     Plan plan = good_plan();
     for (Lists lists : {Lists::percpu_spin, Lists::percpu})
         for (RunResult &run : cell_of(plan, lists).runs)
-            run.metered.others.hold_ns = 1.5e6 * 21; // an iteration of node-spin takes 200 ns
+            run.metered.others.hold_ns = 1.5e6 * 21; // 21 ns per iteration, above a tenth of node-spin's 200
     EXPECT_EQ(outcome_of(plan, "an iteration of percpu holds"), Outcome::failed);
     EXPECT_EQ(outcome_of(plan, "an iteration of percpu-spin holds"), Outcome::not_reproduced);
     EXPECT_EQ(outcome_of(plan, "acquisition of percpu is a tenth"), Outcome::not_reproduced);

@@ -109,9 +109,9 @@ TEST(Console, RowCountsServedAndDroppedPackets)
     VariantRecord record(10, 10);
     Totals &sum = record.sum();
     sum.wall_ns = 2'000'000'000;
-    sum.operations = 6'000; // 5,000 served and 1,000 dropped
+    sum.operations = 6'000; // 5,000 packets served and 1,000 dropped
     sum.dropped = 1'000;
-    sum.work_events_lost = 40; // of 100 packets each
+    sum.work_events_lost = 40; // events of 100 packets each
     sum.backlog_limit = 65'536;
     const Variant variant{"console", find_policy("daemon"), 0, true, 0, Part::console};
     const ConsoleRow row = make_console_row(variant, record, {{{1'000'000, 3'000'000}, 9'000'000, true}}, 100);

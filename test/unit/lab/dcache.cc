@@ -78,7 +78,7 @@ TEST_F(DcacheTest, RenameReplacesAndKeepsChildren)
     EXPECT_FALSE(dcache.rename(dcache.root(), "b", "b/z/loop"));
     EXPECT_FALSE(dcache.rename(dcache.root(), "b/y", "missing/y"));
     EXPECT_TRUE(dcache.remove(dcache.root(), "a"));
-    EXPECT_EQ(reclaimer.queued(), 4u); // x, the y that was replaced, deep, a
+    EXPECT_EQ(reclaimer.queued(), 4u); // retired: the renamed x and deep, the replaced y, and the removed a
 }
 
 TEST_F(DcacheTest, RemoveTreeRemovesTheWholeSubtree)

@@ -16,7 +16,7 @@
 using namespace lab;
 using namespace lab::expedited;
 
-TEST(ExpeditedSummary, ComputesQuartilesOfAllSamples)
+TEST(ExpeditedSummary, SummaryHasTheQuartilesOfAllSamples)
 {
     const Summary summary = summarise({{4, 1}, {}, {3, 2, 10}});
     EXPECT_EQ(summary.experiments, 2u) << "the experiment without samples does not count";
@@ -30,7 +30,7 @@ TEST(ExpeditedSummary, ComputesQuartilesOfAllSamples)
     EXPECT_NEAR(*summary.stddev_ns, 3.1623, 1e-4);
 }
 
-TEST(ExpeditedSummary, ComputesRangesOverExperiments)
+TEST(ExpeditedSummary, SummaryHasTheRangesOverExperiments)
 {
     const Summary summary = summarise({{4, 1}, {3, 2, 10}});
     EXPECT_EQ(summary.largest_max_ns, 10);
@@ -158,7 +158,7 @@ static void set_all(Cell &cell, uint64_t ns)
     cell.latency_ns.assign(5, std::vector<uint64_t>(600, ns));
 }
 
-TEST(ExpeditedChecks, AllHoldForAGoodPlan)
+TEST(ExpeditedChecks, AllVerdictsHoldForAGoodPlan)
 {
     for (const Verdict &verdict : judge(good_plan(), 2, true))
         EXPECT_EQ(verdict.outcome, Outcome::held) << verdict.claim << ": " << verdict.figures;
@@ -225,7 +225,7 @@ TEST(ExpeditedChecks, QuietLatencyIsJudgedAgainstTheWakeUpFloor)
 TEST(ExpeditedChecks, MissedPublishedFigureIsNotAFailure)
 {
     Plan plan = good_plan();
-    set_all(cell_of(plan, Group::worker, Call::expedited, 0, true, Worker::workqueue), 60'000); // near the lower limit
+    set_all(cell_of(plan, Group::worker, Call::expedited, 0, true, Worker::workqueue), 60'000); // -50 % and -83 %
     for (const char *row : {"kthread-only against workqueue, quiet", "kthread against workqueue, quiet"})
         EXPECT_EQ(outcome_of(plan, std::string("the document's -94.49 % of the mean: ") + row),
                   Outcome::not_reproduced);

@@ -21,7 +21,7 @@ static std::vector<Variant> plan_of(const PlanOptions &options)
     return plan;
 }
 
-TEST(LatencyPlan, AlwaysContainsTheFloor)
+TEST(LatencyPlan, PlanWithOnlyInlineAlsoContainsTheFloor)
 {
     PlanOptions options;
     options.workloads = {"route"};
@@ -43,7 +43,7 @@ TEST(LatencyPlan, FloodHasThePublishedBurstSizes)
     EXPECT_EQ(bursts, (std::vector<uint64_t>{30'000, 30'000, 1'660, 10'000}));
 }
 
-TEST(LatencyPlan, DefaultHasTable1OnBothCachesAndAllWorkloads)
+TEST(LatencyPlan, DefaultPlanHasTable1OnBothCachesAndAllWorkloads)
 {
     std::set<std::string> labels;
     for (const Variant &variant : plan_of({}))

@@ -35,7 +35,7 @@ static std::vector<double> ticks_of(const std::string &environment, const std::s
     return {};
 }
 
-TEST(OverheadPublished, FiguresAreListedUnderTheirEngine)
+TEST(OverheadPublished, PublishedTicksAreListedInTheColumnOfTheirEngine)
 {
     using Ticks = std::vector<double>;
     EXPECT_EQ(ticks_of("rare", "rcu_process_callbacks"), (Ticks{-1, 4, -1, 128}));
@@ -47,7 +47,7 @@ TEST(OverheadPublished, FiguresAreListedUnderTheirEngine)
     EXPECT_EQ(ticks_of("frequent", "schedule"), (Ticks{294, -1, 849, 808}));
 }
 
-TEST(OverheadPublished, OurFunctionsHaveCounterparts)
+TEST(OverheadPublished, FunctionsAreMappedToPublishedCounterparts)
 {
     const auto name = [](const char *function, Work work, bool polls = false) {
         const char *published = published_function(step_of(function, work), polls);

@@ -80,7 +80,7 @@ def documents(root):
 
 
 def run_script(root, folder, name, data, environment=None):
-    """The exit code and the page's path."""
+    """Run the script of the page @name on @data; return its exit code and the page's path."""
     page = folder / f"{name}.html"
     if name == "scale":
         inputs = {"bench": page_data.bench(), "lines": page_data.lines()}

@@ -38,7 +38,7 @@ TEST(Prefixes, RangeBecomesTheFewestAlignedPrefixes)
     EXPECT_EQ(last[0].length, 32);
 }
 
-TEST(Prefixes, ParsesGeoip)
+TEST(Prefixes, GeoipFileIsParsedIntoPrefixes)
 {
     std::vector<Prefix> prefixes;
     std::string error;

@@ -52,7 +52,7 @@ static PrefixTable small_table()
     return PrefixTable({{0x0a000000, 8, 1}, {0x0a010000, 16, 2}, {0xc0a80000, 16, 3}});
 }
 
-TEST(RouteCache, MissesOnceAndHitsAfterwards)
+TEST(RouteCache, FirstLookupMissesAndTheNextHits)
 {
     PrefixTable table = small_table();
     CheckingSync sync;
@@ -68,7 +68,7 @@ TEST(RouteCache, MissesOnceAndHitsAfterwards)
     EXPECT_EQ(cache.size(), 2u);
 }
 
-TEST(RouteCache, StaysAtItsThresholdUnderEndlessNewDestinations)
+TEST(RouteCache, CacheStaysBelowTwiceItsThresholdDespiteNewDestinations)
 {
     PrefixTable table = small_table();
     CheckingSync sync;
@@ -86,7 +86,7 @@ TEST(RouteCache, StaysAtItsThresholdUnderEndlessNewDestinations)
     EXPECT_EQ(statistics.misses - statistics.expired, cache.size());
 }
 
-TEST(RouteCache, CollectsNothingBelowItsThreshold)
+TEST(RouteCache, CacheBelowItsThresholdRetiresNothing)
 {
     PrefixTable table = small_table();
     CheckingSync sync;
@@ -98,7 +98,7 @@ TEST(RouteCache, CollectsNothingBelowItsThreshold)
     EXPECT_TRUE(sync.retired.empty());
 }
 
-TEST(RouteCache, KeepsEntriesInUse)
+TEST(RouteCache, FrequentlyUsedEntryStaysCached)
 {
     PrefixTable table = small_table();
     CheckingSync sync;

@@ -39,7 +39,7 @@ void remove_visited(const uint8_t *key, unsigned int length, void *, void *argum
     removal->visited += removal->prefixes->remove(copy, length);
 }
 
-TEST(LpmWalk, VisitorMayRemove)
+TEST(LpmWalk, VisitorMayRemoveTheVisitedPrefix)
 {
     test::Prefixes prefixes(32);
     test::RandomPrefixes random(1, 32);

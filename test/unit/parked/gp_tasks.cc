@@ -55,7 +55,7 @@ TEST_F(GpTasks, GracePeriodWaitsForEarlierParkedTask)
     stepper.end();
 }
 
-/* The schedulers of tasks are not notified because of a thread that is a holdout. */
+/* A thread that is a holdout is not an arrived task, so it does not notify the schedulers of tasks. */
 TEST_F(GpTasks, ThreadInsideDoesNotCountAsATaskArrival)
 {
     world_.set_inside(record_, 1);
@@ -88,7 +88,7 @@ TEST_F(GpTasks, GracePeriodWaitsForTaskThatAHoldoutParks)
     test::GpStepper stepper(gp_);
     EXPECT_TRUE(stepper.begin_and_scan());
     park(&task_[0]);
-    stepper.poll(true); /* the thread is outside: its bit is cleared, the task's flag stays */
+    stepper.poll(true); /* the thread is outside, so the poll clears its bit; the flag of parked tasks stays */
     EXPECT_EQ(gp_holdouts(gp_, GP_NORMAL, reader_leaf_at(world_.registry(), 0)), 0u);
     EXPECT_FALSE(stepper.is_clear());
     EXPECT_EQ(unlock(&task_[0]), GP_ACTION_WAKE_NORMAL);
@@ -109,7 +109,7 @@ TEST_F(GpTasks, TaskThatParksDuringAScanIsPromotedBeforeTheBitIsCleared)
     stepper.end();
 }
 
-/* An arrival of tasks notifies their schedulers. */
+/* A promotion that moves tasks counts as an arrival, which notifies the schedulers of tasks. */
 TEST_F(GpTasks, PromotionIsAnArrivalOnlyIfItMovesTasks)
 {
     world_.set_inside(record_, 1);

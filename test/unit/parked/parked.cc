@@ -66,7 +66,7 @@ TEST(Holders, HoldersAreSlotsWithNonEmptyTaskLists)
 }
 
 /* The child has no other thread, so it moves all tasks that it keeps to the leaf's list. */
-TEST(ParkedFork, MovesKeptTasksToTheLeafsList)
+TEST(ParkedFork, ForksChildMovesKeptTasksToTheLeafsList)
 {
     constexpr uint32_t elsewhere = 0x7ffffff0;
     for (uint32_t stay : {0u, 1u, 2u, 3u}) {
@@ -102,7 +102,7 @@ TEST(ParkedFork, MovesKeptTasksToTheLeafsList)
 }
 
 /* The holder does not exist in the child, where a thread that needs the lock would wait for ever. */
-TEST(ParkedFork, ResetsTheCountedTasksLockOfAMissingThread)
+TEST(ParkedFork, ForksChildResetsTheTaskLocksOfAMissingThread)
 {
     constexpr uint32_t elsewhere = 0x3ffffff0;
     test::World world;
@@ -290,7 +290,7 @@ TEST_F(Parked, ForksChildDropsTasksMountedOnOtherThreads)
     EXPECT_EQ(parked_slot(record_)->count, 0u) << "the child has emptied the thread's list";
 }
 
-/* A leaf is marked for scans while tasks are on its list. */
+/* The child marks a leaf for scans if parked tasks are on the leaf's list. */
 TEST_F(Parked, ForksChildListsKeptTasks)
 {
     parked_add_to_leaf(leaf_, &task_[0], NONE);
@@ -323,7 +323,7 @@ TEST_F(Parked, ForksChildListsTheTaskBeingPromoted)
     reader_lock(leaf_);
 }
 
-TEST(ParkedTask, HasAtMost128Bytes)
+TEST(ParkedTask, TaskHasAtMost128Bytes)
 {
     EXPECT_LE(sizeof(rcu_task), 128u);
 }

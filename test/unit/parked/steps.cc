@@ -47,7 +47,8 @@ bool is_whole(const struct parked_leaf *part)
     return whole && part->tasks.prev == before && part->count == count;
 }
 
-/* Runs in the child, where the interrupted thread does not exist. */
+/* Runs in the fork's child: repairs the lists.  The exit code is 1 if the leaf's lists are broken, plus 2 if the
+ * thread's list held tasks at the fork. */
 [[noreturn]] void go_on_in_the_child()
 {
     (void)lock_after_fork_child();

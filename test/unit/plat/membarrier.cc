@@ -84,7 +84,7 @@ class Bound
         stop_ = true;
         thread_.join();
     }
-    /* Involuntary switches so far, read by the thread after this call began. */
+    /* Returns how often the thread has been switched out involuntarily, as read by the thread after this call began. */
     long switched_out()
     {
         uint64_t now = rounds_;

@@ -135,7 +135,7 @@ TEST(Clock, ClockAdvancesAtLeastByTheTimeSlept)
     EXPECT_GT(cpu, 0);
 }
 
-TEST(Clock, ReadsAnotherThreadsCpuTime)
+TEST(Clock, CpuTimeOfAnotherThreadIsRead)
 {
     test::Steps steps;
     plat_tid id = PLAT_NOBODY;
@@ -188,7 +188,7 @@ TEST(Cpu, BindMovesTheCallingThreadOnly)
     EXPECT_EQ(cpus(), before);
 }
 
-TEST(Cpu, ParsesListsOfTaskset)
+TEST(Cpu, CpuListsOfTasksetAreParsedAndBadOnesRefused)
 {
     plat_cpus cpus = {};
     ASSERT_EQ(plat_cpus_parse("0-3,7,1023", &cpus), 0);
@@ -252,7 +252,7 @@ Seen *made_by_us(const plat_thread_attr &attr, const char *name)
     return seen;
 }
 
-TEST(Thread, HasItsNameAndOnlyFaultSignalsUnblocked)
+TEST(Thread, LibraryThreadHasItsNameAndOnlyFaultSignalsUnblocked)
 {
     plat_thread_attr attr;
     plat_thread_attr_init(&attr);
@@ -290,7 +290,7 @@ TEST(Signals, FaultSignalsStayUnblocked)
         EXPECT_EQ(sigismember(&after, signal), sigismember(&before, signal)) << signal;
 }
 
-TEST(Thread, UsesItsAttributesAndNotItsCreators)
+TEST(Thread, LibraryThreadUsesItsAttributesAndNotItsCreators)
 {
     plat_thread_attr attr;
     plat_thread_attr_init(&attr);
@@ -481,7 +481,7 @@ TEST(Thread, SnapshotShowsAThreadsState)
     EXPECT_EQ(look.call, -1);
 }
 
-TEST(Sched, SetsRealTimeOrReportsARefusal)
+TEST(Sched, RealTimePriorityIsSetOrItsRefusalReturned)
 {
     std::thread([] {
         EXPECT_EQ(plat_sched_rt_priority(), 0);
@@ -528,7 +528,7 @@ TEST(Sched, SchedDeadlineCountsAsTheHighestPriority)
     }).join();
 }
 
-TEST(Sched, RefusesAnInvalidPriority)
+TEST(Sched, InvalidPriorityIsRefused)
 {
     std::thread([] {
         int error = plat_sched_set(100, 0);
@@ -547,12 +547,12 @@ TEST(Memory, PagesAreZeroAndDistinct)
     EXPECT_EQ(b[0], 0);
 }
 
-TEST(Memory, RefusedPagesAreNull)
+TEST(Memory, RefusedMemoryReturnsNull)
 {
     EXPECT_EQ(plat_mem_pages(SIZE_MAX / 4), nullptr);
 }
 
-TEST(Errno, ErrnoIsPreserved)
+TEST(Errno, PrimitivesPreserveErrno)
 {
     uint32_t word = 0;
     errno = 77;

@@ -51,7 +51,7 @@ __attribute__((noinline)) void outer()
     (void)frame;
 }
 
-TEST(Stack, ListsTheCallersInOrder)
+TEST(Stack, StackListsTheCallersInnermostFirst)
 {
     if (!TEST_LISTS_CALLERS)
         GTEST_SKIP() << "messages have no stack on this processor";

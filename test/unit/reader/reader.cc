@@ -251,7 +251,7 @@ TEST_F(Reader, SlotIsKeptUntilEveryRoomReleasesIt)
     EXPECT_EQ(reader_slot_take(registry_), record);
 }
 
-TEST_F(Reader, InsideIsNestingAndDiscipline)
+TEST_F(Reader, InsideStateContainsNestingAndDisciplineButNotTheFlag)
 {
     reader_record *record = world_.craft(0);
     EXPECT_EQ(reader_inside(record), 0u);

@@ -39,7 +39,7 @@ class ScannedWord : public testing::Test
     }
 };
 
-/* Put the bit into @state; @beside: another thread of the leaf is scanned. */
+/* Put the bit into @state.  With @beside, another thread of the leaf is scanned too. */
 void become(reader_scanned *scanned, const std::string &state, bool beside)
 {
     reader_scanned_clear(scanned, bit | other);
@@ -161,7 +161,7 @@ TEST_F(ScannedWord, AloneMeansNoOtherScannedThreadOrTask)
     }
 }
 
-/* Of 1 to 70 leaves, some have scanned threads. */
+/* In registries of 1 to 70 leaves, each third leaf has no scanned thread. */
 TEST(ScanDescent, DescentFindsExactlyTheLeavesToScan)
 {
     for (uint32_t leaves : {1u, 2u, 33u, 70u}) {

@@ -114,7 +114,7 @@ TEST(ReaderWord, InsideStateFollowsTheTable)
     });
 }
 
-TEST(ReaderWord, MisuseBreaksInvariants)
+TEST(ReaderWord, MisuseEndsDebugBuildsWithTheInvariantsId)
 {
     if (!CHECK_DEBUG)
         GTEST_SKIP() << "only debug builds check";

@@ -158,7 +158,8 @@ uint64_t *leaf_word()
     return &gp_leaf_node(gp, reader_leaf_of(rtrcu_self.record))->word[GP_NORMAL];
 }
 
-/* After instruction `publish_at`, does the second half of a scan, which found the thread's list empty. */
+/* Trap handler: after instruction `publish_at`, sets the thread's bit in the leaf's word, as a scan does that found the
+ * thread inside and its list empty. */
 void publish_after_a_step(int, siginfo_t *, void *context)
 {
     steps = steps + 1;

@@ -126,7 +126,7 @@ TEST_F(Task, ExitOrParkOfATaskRestoresTheBaseBelow)
     }
 }
 
-/* As the test above, but the inner task exits before the section is taken over. */
+/* The inner task, which has no section, exits before another task takes over the thread's section. */
 TEST_F(Task, TaskThatExitsWithoutASectionIsForgotten)
 {
     Taker taker;

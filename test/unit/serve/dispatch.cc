@@ -332,7 +332,7 @@ bool configured_for_owners(int32_t policy)
     rtrcu_config_get(&config);
     config.policy = policy;
     config.krcud_when = RTRCU_KRCUD_WHEN_ALWAYS;
-    config.bhlimit = 1; /* of two ready callbacks */
+    config.bhlimit = 1; /* one of the two ready callbacks */
     return work_thread_hold(&rtrcu_domain.drive.work.thread) && rtrcu_configure(&config) == 0;
 }
 

@@ -63,7 +63,7 @@ TEST_F(ServeFork, HeldOffDaemonRunsWhileThreadsFork)
     keep();
     reader_record *record = world_.craft(0);
     make_ready(record, 1);
-    tally_raise(&drive_->serve.fork.pause.forking); /* not lowered in this test */
+    tally_raise(&drive_->serve.fork.pause.forking); /* a fork is in progress until the test ends */
     EXPECT_TRUE(test::eventually([&] {
         (void)serve_daemon_enqueue(&drive_->serve, record, 0, false);
         return left(record) == 0;
@@ -239,7 +239,8 @@ TEST_F(ServeFork, DaemonThatEndsAfterAForkLeavesItsQueueToAnotherDaemon)
     EXPECT_EQ(drive_->serve.daemon[0].serving, 0u);
 }
 
-/* As above, for a batch in a call of another thread. */
+/* A callback that runs in a call of another thread forks.  In the child a daemon has the queue, so the end of the batch
+ * must not unlist the queue. */
 TEST_F(ServeFork, EndOfBatchInCallBeforeForkDoesNotUnlistTheQueue)
 {
     static struct domain_drive *drive;

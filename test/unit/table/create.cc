@@ -16,7 +16,7 @@ TEST(TableCreate, SizeZeroGivesTheDefaultSize)
     EXPECT_EQ(table.stats().buckets, 64u);
 }
 
-TEST(TableCreate, SizeIsRoundedUp)
+TEST(TableCreate, NumberOfBucketsIsRoundedUpToAPowerOfTwo)
 {
     test::Table table({.buckets = 100});
     EXPECT_EQ(table.stats().buckets, 128u);

@@ -13,7 +13,7 @@
 namespace
 {
 
-TEST(TableResize, GrowsWithItsEntries)
+TEST(TableResize, TableGrowsWithItsEntries)
 {
     test::Table table;
     for (uint64_t key = 0; key < 20000; key++)
@@ -24,7 +24,7 @@ TEST(TableResize, GrowsWithItsEntries)
     EXPECT_GT(table.stats().longest_move_ns, 0u);
 }
 
-TEST(TableResize, ShrinksToItsSmallestSize)
+TEST(TableResize, TableShrinksToItsSmallestSizeAfterRemovals)
 {
     test::Table table;
     for (uint64_t key = 0; key < 20000; key++)

@@ -91,7 +91,7 @@ TEST_F(Boost, RunningReaderIsNotBoosted)
 }
 
 /* A normal grace period does not boost a reader whose backlog is at its share of the process's limit. */
-TEST_F(Boost, NormalGracePeriodDoesNotBoostAReaderAtItsBoostLimit)
+TEST_F(Boost, NormalGracePeriodDoesNotBoostAReaderWhoseBacklogIsAtItsShare)
 {
     config_.qmax = 1000;
     config_.qmax_process = 6;

@@ -46,7 +46,7 @@ class BoostWorld : public DriveWorld
         nudger_->thread.state = WORK_RUNNING;
         nudger_->priority = priority;
     }
-    /* As start_still_nudger() at the booster's priority; a raise of the nudger counts as just refused. */
+    /* Make the nudger count as running at the booster's priority, and a raise of that priority as just refused. */
     void start_refused_nudger(test::Worker &still)
     {
         start_still_nudger(still, config_.kthread_prio);

@@ -214,7 +214,8 @@ TEST_F(Expedited, CallerServesRequestsOfOtherThreads)
     EXPECT_FALSE(gp_is_needed(world_.gp(), GP_EXPEDITED));
 }
 
-/* As the test above, with a registered reader, for which the caller must take a step. */
+/* A reader is registered, so the caller must take a step; it also ends a later grace period that another thread
+ * requested. */
 TEST_F(Expedited, CallerThatWaitsForReadersServesRequestsOfOtherThreads)
 {
     (void)world_.craft(0);

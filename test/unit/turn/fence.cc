@@ -26,7 +26,7 @@ TEST_F(Fence, HeavyFenceSucceedsInBothModes)
     EXPECT_EQ(drive_->turn.fence_refused.count, 0u);
 }
 
-/* Another thread is confirming readers: its claim stays. */
+/* While another thread confirms readers, turn_fence() leaves that thread registered as the confirmer. */
 TEST_F(Fence, ConfirmerDoesNotReleaseTheClaimOfAnotherThread)
 {
     reader_fences_switch(world_.registry());

@@ -302,7 +302,7 @@ TEST_F(Step, HandlerIsCalledForArrivedTasks)
 }
 
 /* The worker that calls the handler cannot be created at first; a later step tries again. */
-TEST_F(Step, HandlerIsCalledLaterAfterARefusal)
+TEST_F(Step, HandlerIsCalledOnceItsRefusedWorkerExists)
 {
     reader_record *record = world_.craft(1);
     struct gp_state &gp_state = drive_->turn.gp_state[GP_NORMAL];

@@ -82,7 +82,7 @@ TEST_F(Turn, ReleasesOfTheGpLockAreCountedWhileThreadsWaitForIt)
     EXPECT_EQ(drive_->turn.gp_lock_releases, 1u);
 }
 
-TEST_F(Turn, StepDoesNotWaitForTheGpLock)
+TEST_F(Turn, StepReturnsIfAnotherThreadHoldsTheGpLock)
 {
     request_reports();
     test::Worker holder;

@@ -54,8 +54,9 @@ TEST_F(Choice, CpuHasAtMostOneServer)
     EXPECT_FALSE(urcu_has_cpu_servers(adopted));
 }
 
-/* A server that the program has removed from its CPU is not freed with the others; the program must free it. */
-TEST_F(Choice, CpuWithoutAServerUsesTheDefaultServer)
+/* urcu_servers_free_all() frees only servers of CPUs.  A server that the program has removed from its CPU stays until
+ * the program frees it. */
+TEST_F(Choice, ServerRemovedFromItsCpuIsNotFreedWithTheOthers)
 {
     if (plat_cpus_configured() < 2)
         GTEST_SKIP() << "there is one CPU";

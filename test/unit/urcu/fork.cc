@@ -88,7 +88,7 @@ TEST_F(Fork, EndOfAForkChangesTheEventOnWhichThreadsSleep)
     EXPECT_EQ(tally_read(&all_.pause.forking), 0u);
 }
 
-/* A thread that checks while sleepers are woken does not sleep either. */
+/* When the end of a fork wakes sleepers, the event has already changed, so a thread that checks it does not sleep. */
 TEST_F(Fork, EndOfAForkIsStoredBeforeSleepersAreWoken)
 {
     if (TEST_EMULATED)
@@ -266,7 +266,7 @@ TEST_F(Fork, UnreachableCallbacksAreCountedAsLost)
     rcu_head heads[3] = {};
     for (rcu_head &head : heads)
         (void)cbqueue_push(&server->queue, &head, CB_ANYBODY);
-    (void)cbqueue_push(&server->queue, &heads[2], CB_ANYBODY); /* as by a producer that has only taken its number */
+    (void)cbqueue_push(&server->queue, &heads[2], CB_ANYBODY); /* undone below, except for the number that it takes */
     heads[2].next = nullptr;
     server->queue.tail = &heads[2];
     urcu_after_fork_child(&all_, PLAT_NOBODY);

@@ -157,7 +157,7 @@ TEST_F(ThreadState, ReleaseOfAThreadThatIsNotHeldFails)
     }
 }
 
-TEST_F(ThreadState, MisuseBreaksInvariants)
+TEST_F(ThreadState, MisuseEndsDebugBuildsWithTheInvariantsId)
 {
     if (!CHECK_DEBUG)
         GTEST_SKIP() << "only debug builds check";
