@@ -365,10 +365,10 @@ struct callback_budget {
     /* Checked before each callback after the first @sure: true ends the batch.  NULL = never. */
     bool (*must_stop)(const struct callback *cb, const struct reader_record *record);
     uint64_t sure;
-    int64_t end_ns;      /* CLOCK_MONOTONIC, 0 = none */
-    int64_t deadline_ns; /* as end_ns, but a batch that stops at this time counts in deadline_stops */
-    bool may_wait;       /* may wait for the queues lock; false for a deadline thread */
-    bool by_owner;
+    int64_t end_ns;           /* CLOCK_MONOTONIC, 0 = none */
+    int64_t deadline_ns;      /* as end_ns, but a batch that stops at this time counts in deadline_stops */
+    bool may_wait;            /* may wait for the queues lock; false for a deadline thread */
+    bool by_owner;            /* the queue's owner invokes the batch, which counts in callback_leaf.by_owner */
     const struct tally *stop; /* begin no callback once this tally is not 0; NULL = never stop */
 };
 

@@ -335,7 +335,7 @@ TEST_F(Invocation, ThreadInsideCallbacksIsNotCancelled)
     }
 }
 
-TEST_F(Invocation, CallbacksOfOwnersAreCounted)
+TEST_F(Invocation, CallbacksThatTheOwnerInvokesAreCounted)
 {
     reader_record *record = world_.craft(0);
     queue_ready(record, 5);
