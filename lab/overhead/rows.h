@@ -117,7 +117,8 @@ struct CounterpartRow : Fields {
     Text environment{*this, "environment"}, label{*this, "label"};
     Text published{*this, "published"}, ours{*this, "ours"};
     Number ticks_per_million_packets{*this, "ticks_per_million_packets"};
-    // Ticks in the unit of the published table, in which base's look-up takes as many as published.
+    // `ticks_per_million_packets`, scaled so that base's look-up has its published number of ticks; empty in a run
+    // without base.
     Number ticks_as_published{*this, "ticks_as_published"};
 };
 

@@ -344,7 +344,7 @@ std::vector<std::string> depth_lines(const View &view, std::size_t width)
                                 count_text(now.pending()), rate_text(view.callbacks_per_s()),
                                 duration(static_cast<double>(now.oldest_age_ns())),
                                 duration(static_cast<double>(now.longest_ns)), count("callbacks.barriers")));
-    lines.push_back(fmt::format("threads   {} now, {} at most; {}", count("registry.registered"),
+    lines.push_back(fmt::format("threads   {} now, peak {}; {}", count("registry.registered"),
                                 count("registry.registered_peak"),
                                 now.counter("registry.fence_mode") % 2 != 0 ? "full fences" : "no fences"));
     lines.push_back(

@@ -491,7 +491,7 @@ callback_retire_t callback_free_next(const struct reader_record *record);
 /* In a fork's child: drop the block at the head of the batch if a thread that does not exist had begun to free its last
  * pointer. */
 void callback_free_drop_spent(struct reader_record *record);
-/* In a fork's child: attach the blocks that a thread that does not exist had detached. */
+/* In a fork's child: attach again the blocks that a thread of the parent had detached. */
 void callback_free_repair(struct reader_record *record);
 /* Number of pointers that have not been freed yet: callback_free_count() counts the block of @head,
  * callback_free_count_open() the record's blocks that are still being filled. */

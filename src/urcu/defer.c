@@ -36,12 +36,12 @@ static void end(struct rtrcu_adopted **adopted)
         urcu_server_wake(&(*adopted)->ordinary);
 }
 
-/* Run the functions counted for this pass, then cease to be the drainer.  A cleanup does the latter, since a function
+/* Run the functions noted for this pass, then cease to be the drainer.  A cleanup does the latter, since a function
  * may throw or end the thread. */
 static void run_noted(struct rtrcu_adopted *claimed)
 {
     struct rtrcu_adopted *adopted __attribute__((cleanup(end))) = claimed;
-    while (urcu_drain_one(adopted)) /* ends with the last function counted for this pass */
+    while (urcu_drain_one(adopted)) /* ends with the last function noted for this pass */
         ;
 }
 

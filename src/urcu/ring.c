@@ -144,8 +144,8 @@ void urcu_drain_run(struct urcu_deferred deferred)
     deferred.func(deferred.p);
 }
 
-/* Runs the next counted function.  Frees the function's entry before the call, since the function may itself defer a
- * function. */
+/* Runs the next function that urcu_drain_note() has noted. Frees the function's entry before the call, since the
+ * function may itself defer a function. */
 bool urcu_drain_one(struct rtrcu_adopted *adopted)
 {
     if (!urcu_drain_has(adopted))

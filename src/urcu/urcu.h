@@ -330,15 +330,15 @@ bool urcu_drain_claim(struct rtrcu_adopted *adopted, uint32_t *drainer);
 /* Cease to be the drainer.  Called by the drainer, like all functions below.  True: notify the default server that it
  * has rings to drain. */
 bool urcu_drain_release(struct rtrcu_adopted *adopted);
-/* Count the functions in the rings from @first to before @end: they may run after a grace period from here on.  False:
- * no function is left. */
+/* Note the functions in the rings from @first to before @end: they may run after a grace period that begins now.
+ * False:  no function is left. */
 bool urcu_drain_note(struct rtrcu_adopted *adopted, struct adopt_ring *first, struct adopt_ring *end);
-/* Called by the server: claim the rings, and count the functions in all of them.  False: no function is left, or
+/* Called by the server: claim the rings, and note the functions in all of them.  False: no function is left, or
  * another thread drains. */
 bool urcu_drain_begin(struct rtrcu_adopted *adopted);
-/* Is a counted function left? */
+/* Is a noted function left? */
 bool urcu_drain_has(struct rtrcu_adopted *adopted);
-/* Run one counted function.  False: none is left. */
+/* Run one noted function.  False: none is left. */
 bool urcu_drain_one(struct rtrcu_adopted *adopted);
 void urcu_drain_run(struct urcu_deferred deferred);
 void urcu_rings_after_fork_child(struct rtrcu_adopted *adopted, struct plat_tid old_thread_id);

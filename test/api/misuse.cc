@@ -164,8 +164,8 @@ TEST(Misuse, FreeInsideASectionDoesNotWaitForMemory)
     EXPECT_TRUE(result.contains("no memory to queue the pointer")) << result.output;
 }
 
-/* A quiescent-state thread is inside until its next quiescent state.  rcu_free() without memory does not end this time:
- * it leaks the pointers. */
+/* A quiescent-state thread is inside until its next quiescent state.  rcu_free() without memory is not a quiescent
+ * state: it leaks the pointers instead of waiting for a grace period. */
 CHILD(free_without_memory_in_the_discipline)
 {
     static void *objects[2000];

@@ -26,7 +26,7 @@ size_t stack_of_a_callback()
 }
 
 /* The bounds fit the default stack, which also holds the test's thread-local memory. */
-CHILD(stack_of_the_default)
+CHILD(callback_runs_on_the_default_stack)
 {
     size_t bytes = stack_of_a_callback();
     REQUIRE(bytes >= 256 * 1024 && bytes < (size_t{TEST_ASAN || TEST_TSAN ? 8 : 1} << 20));
@@ -44,7 +44,7 @@ CHILD(stack_of_the_setting)
 
 TEST(Stacks, ThreadStacksHaveTheDefaultOrConfiguredSize)
 {
-    EXPECT_TRUE(exited_well(test::run_child("stack_of_the_default")));
+    EXPECT_TRUE(exited_well(test::run_child("callback_runs_on_the_default_stack")));
     EXPECT_TRUE(exited_well(test::run_child("stack_of_the_setting")));
 }
 

@@ -155,8 +155,8 @@ void sleep_online_wake_setup()
     sim::thread("updater", replace_and_wait);
 }
 
-// Another thread sets the flag the second time, as when callbacks are ready, while an update by the reader may be in
-// progress.
+// A thread other than the updater sets the reader's flag the second time, as it does when callbacks are ready. At that
+// time the reader may be changing its own word, and so may overwrite the flag.
 struct reader_record *asked;
 
 bool is_leaving()

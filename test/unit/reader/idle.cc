@@ -77,7 +77,7 @@ TEST_F(ReaderIdle, ThreadInsideOrInASlowPathStaysScanned)
     EXPECT_EQ(leaf_->scanned.slept.count, 0u);
 }
 
-TEST_F(ReaderIdle, FlagSetAgainByAnotherThreadDoesNotConfirm)
+TEST_F(ReaderIdle, CandidateWhoseFlagAnotherThreadSetAgainIsNotConfirmed)
 {
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
     rtrcu_word_disarm(record_->self); /* as if an update in progress had overwritten the flag */
@@ -85,7 +85,7 @@ TEST_F(ReaderIdle, FlagSetAgainByAnotherThreadDoesNotConfirm)
     EXPECT_FALSE(reader_idle_confirmed(record_));
 }
 
-TEST_F(ReaderIdle, FlagThatWasSetBeforeTheProposalConfirms)
+TEST_F(ReaderIdle, CandidateWhoseFlagWasAlreadySetIsConfirmed)
 {
     ASSERT_TRUE(reader_arm(record_));
     ASSERT_TRUE(reader_idle_propose(leaf_, 3));
