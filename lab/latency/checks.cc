@@ -57,7 +57,7 @@ void judge_prediction(const CheckInput &input, Verdicts &verdicts)
     }
 }
 
-// Compares the flood under a cure with the flood under the stock policy.
+// Compares the flood under a cure, a policy of 2004 against long batches, with the flood under the stock policy.
 void judge_cure(const CheckInput &input, const Row &stock, const Row &row, Verdicts &verdicts)
 {
     const double limit = *stock.overrun_callbacks_max / 10;

@@ -15,7 +15,7 @@ struct PolicyRow {
     const Peer *peer;
     PeerSettings settings;
     const char *what;
-    bool push_back = false; // the flood drops operations at the library's limit on the backlog; 2004 had no limit
+    bool push_back = false; // the flood drops operations at the library's limit on the backlog; else: without a limit
 };
 
 // Every policy that this build can run.

@@ -402,7 +402,9 @@ void callbacks(Metrics &metrics)
     metrics.counter("frees_leaked_total", "Pointers passed to rcu_free() without memory to queue them.",
                     &DomainRow::frees_leaked);
     metrics.counter("krcud_given_total", "Queues passed to a daemon.", &DomainRow::krcud_given);
-    metrics.counter("over_qmax_total", "Enqueues that succeeded and left a backlog above qmax.", &DomainRow::over_qmax);
+    metrics.counter("over_qmax_total",
+                    "Enqueues that succeeded and left a backlog above qmax or above the share in force.",
+                    &DomainRow::over_qmax);
     metrics.counter("blocked_at_qmax_total", "Enqueues that waited at qmax.", &DomainRow::blocked_at_qmax);
     metrics.counter("limit_raised_total",
                     "Times that a backlog above qhimark lifted the limit on the number of callbacks in a batch.",

@@ -34,8 +34,8 @@ class Uv : public test::Configured
         ASSERT_EQ(rtrcu_uv_start(&glue_, &loop_), 0);
     }
 
-    /* The event that ends a wait which should not have begun. */
-    void begin_patience()
+    /* Start a timer of 10 s that sets `waited_`. It ends uv_run() if the loop waits although it has work. */
+    void start_timeout()
     {
         uv_timer_start(
             &late_, [](uv_timer_t *timer) { *static_cast<bool *>(timer->data) = true; }, 10000, 0);
@@ -62,7 +62,7 @@ TEST_F(Uv, IterationDoesNotWaitAfterACallbackHasEndedTheLoop)
     uv_timer_init(&loop_, &timer);
     uv_timer_start(
         &timer, [](uv_timer_t *ended) { *static_cast<bool *>(ended->data) = false; }, 0, 0);
-    begin_patience();
+    start_timeout();
 
     while (running)
         rtrcu_uv_run(&glue_);
@@ -93,7 +93,7 @@ TEST_F(Uv, DescriptorThatACallbackAddsIsWatched)
                       [](uv_poll_t *handle, int, int) { static_cast<Pipe *>(handle->data)->seen = true; });
     };
     uv_timer_start(&timer, add, 0, 0);
-    begin_patience();
+    start_timeout();
     while (!pipe.seen && !waited_)
         rtrcu_uv_run(&glue_);
 

@@ -136,7 +136,7 @@ class Check:
             self.complain(f"{line}, says {'liburcu' if line in stock else 'this library'} alone")
 
     def compile(self, compiler, headers, options, sentence=None):
-        """Compiles without a warning; or with one error, which is @sentence."""
+        """Complains unless the compiler prints nothing; with @sentence, unless it prints the one error @sentence."""
         cxx = "++" in pathlib.Path(compiler).name
         language = ["-xc++", "-std=gnu++17"] if cxx else ["-xc", "-std=gnu11"]
         text = "".join(f"#include <{header}>\n" for header in headers)

@@ -77,7 +77,8 @@ inline bool is_asleep(pid_t thread)
     return text.find(") S ") != std::string::npos;
 }
 
-/* Returns whether a thread of that name sleeps.  A new thread has its own name before it works. */
+/* Returns whether a thread of that name sleeps. A thread of the library sets its name before it begins its work, so a
+ * sleep in its work is found under that name. */
 inline bool a_thread_sleeps(const std::string &name)
 {
     for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {

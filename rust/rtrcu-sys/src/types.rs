@@ -83,7 +83,7 @@ pub struct rcu_task {
     pub name: *const c_char,
     /// The task that was mounted before this one on the same thread.
     pub below: *mut rcu_task,
-    /// The kind of list that the task is on: none, a thread's, or a leaf's.
+    /// The kind of list that the task is on: none, a thread's, a leaf's, or the counted tasks of a phase.
     pub where_: u32,
     /// The number of sections that the task held when it was last parked.
     pub nesting: u32,

@@ -30,7 +30,7 @@ std::unique_ptr<sim::Strategy> make_replay(std::vector<uint8_t> choices);
 // The number of distinct states that the strategy has seen; 0 if it does not count them.
 uint64_t distinct_states(const sim::Strategy &strategy);
 
-// Choices as text: a letter for each choice, followed by a count.
+// Choices as text: a letter for each run of equal choices, followed by the length of the run if it is above 1.
 std::string encode_choices(const std::vector<uint8_t> &choices);
 // Returns false if the text encodes no choices.
 bool decode_choices(const std::string &text, std::vector<uint8_t> &choices);

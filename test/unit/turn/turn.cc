@@ -160,7 +160,7 @@ TEST_F(Turn, OrdinaryCallerSleepsWhileAnotherThreadHoldsTheGpLock)
 /* A caller that has left the steps to the driver wakes it again at growing intervals. */
 TEST_F(Turn, PausesOfALowPriorityCallerGrow)
 {
-    constexpr uint32_t weak = 33; /* the priorities at the last check */
+    constexpr uint32_t weak = 33; /* rtrcu_self.sched: a thread of low priority, cached */
     constexpr int64_t tick_ns = 1000000, waits = 200;
     ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* the driver is being created */
     drive_->work.thread.sleeping = WORK_ASLEEP;
@@ -211,7 +211,7 @@ void expect_rests_that_grow(int64_t first_ns)
 /* The pauses of a caller that leaves the steps to the driver double until a maximum. */
 TEST_F(Turn, PauseOfALowPriorityCallerIsBounded)
 {
-    constexpr uint32_t weak = 33; /* the priorities at the last check */
+    constexpr uint32_t weak = 33; /* rtrcu_self.sched: a thread of low priority, cached */
     if (TEST_EMULATED)
         GTEST_SKIP() << "the emulator makes other system calls";
     ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* the driver is being created */
@@ -445,7 +445,7 @@ TEST_F(Turn, ThreadThatDoesNotReadBecomesIdle)
 /* Each time that a step of another thread wakes it, the caller wakes the driver once and sleeps again. */
 TEST_F(Turn, LowPriorityCallerSleepsAgainAfterAStepOfAnotherThread)
 {
-    constexpr uint32_t weak = 33;                        /* as at the last check */
+    constexpr uint32_t weak = 33;                        /* rtrcu_self.sched: a thread of low priority, cached */
     ASSERT_TRUE(work_thread_hold(&drive_->work.thread)); /* the driver is being created */
     drive_->work.thread.sleeping = WORK_ASLEEP;
     config_.tick_us = 3600000000;
