@@ -123,7 +123,7 @@ void Bench::select()
             run.sides.push_back(std::make_unique<SideProcess>(figure, side, parameters()));
     }
     if (runs_.empty())
-        throw lab::Refusal("none of the figures that --only names is a count");
+        throw lab::Refusal("--counts: none of the figures that --only names is a count; name others");
 }
 
 // Returns the sides in an order that the seed determines, different in each round.

@@ -138,7 +138,7 @@ static inline void rtrcu_list_link(struct list_head *before, struct list_head *n
     rtrcu_store_relaxed(&before->next, node);
 }
 /* Link @before and @after, which removes the nodes between them.  A release: this may be the first link by which a
- * reader reaches @after, which may have been published through the removed node just before. */
+ * reader reaches @after, which may have been published a moment ago through the removed node. */
 static inline void rtrcu_list_unlink(struct list_head *before, struct list_head *after)
 {
     after->prev = before;

@@ -141,7 +141,8 @@ int rtrcu_lpm_remove(struct rtrcu_lpm *lpm, const void *key, unsigned int length
  * rtrcu_lpm_walk - call @function for the next prefixes, by address, then by length, in one section.
  * Context:  any thread, not in signal handlers.  *cursor is zeroed for the first call.  @function may update the
  *           table.
- * Blocks:   never.  A call visits at most @steps prefixes and words of the front table.
+ * Blocks:   never.  A call visits at most @steps prefixes and words of the front table, which has a word for each value
+ *           of an address's first 16 bits.
  * Ordering: that of a look-up.
  * Returns:  true: prefixes may be left.  In calls up to the first false, prefixes present throughout are visited
  *           exactly once, others at most once.

@@ -13,7 +13,7 @@ namespace lab::expedited
 
 // Groups of cells.  Each group answers one question, and its cells are measured alternately.
 enum class Group {
-    worker,     // the document's tables: which thread runs the grace period, beside hogs
+    worker,     // the two tables published in 2022: which thread runs the grace period, while hogs use the CPUs
     busy,       // more busy readers than CPUs, with and without boosting, beside liburcu
     throughput, // the cost of boosting for readers, at equal rates of requests
     loaded,     // the cells of `worker`, beside the load of another process group

@@ -176,8 +176,8 @@ static void count(struct turn *turn, struct reader_record *record, struct plat_t
         counter_add(&turn->boost_given_up, 1);
 }
 
-/* The priority of the boost worker: its own, or that of the waiters for an expedited grace period.  One level above it
- * is left for the nudger. */
+/* The priority of the boost worker: its own or that of the waiters for an expedited grace period, whichever is higher.
+ * One level above it is left for the nudger. */
 static int booster_priority(void *owner)
 {
     struct turn *turn = owner;

@@ -197,7 +197,7 @@ static inline bool urcu_is_inside(const struct rtrcu_adopted *adopted, uint64_t 
 
 /* ---- readers: words.c ---- */
 
-/* Give @chunk its blocks, for flavours that have their own, before another thread knows it.  False: no memory. */
+/* Allocate the blocks of @chunk if the flavour has its own (bp), before @chunk is published.  False: no memory. */
 bool urcu_alloc_blocks(struct rtrcu_adopted *adopted, struct urcu_chunk *chunk);
 /* Register the calling thread as a reader; qsbr: online.  False: no memory for a record. */
 bool urcu_register(struct rtrcu_adopted *adopted);

@@ -332,7 +332,7 @@ TEST(Deadline, RcuSetDeadlineInsideASectionIsRefused)
     EXPECT_EQ(test::stats().threads_deadline, 1u);
 }
 
-TEST(Deadline, QuiescentStateThreadKeepsItsDiscipline)
+TEST(Deadline, QuiescentStateThreadStaysOnlineWhenItSetsADeadline)
 {
     test::Worker loop;
     loop.run([] {

@@ -289,7 +289,7 @@ TEST(Misuse, DeferringTooMuchInsideASectionIsReported)
         EXPECT_TRUE(aborted(result, "with 4096 callbacks pending would wait for itself"));
     } else {
         EXPECT_TRUE(exited_well(result));
-        EXPECT_TRUE(result.contains("finds 4096 callbacks pending")) << result.output;
+        EXPECT_TRUE(result.contains("cannot wait while 4096 callbacks are pending")) << result.output;
     }
 }
 

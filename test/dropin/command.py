@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-# A host of plugins: it needs no flavour when it starts, and loads one later.
+# A program that loads plugins: it needs no flavour when it starts, and loads one later.
 HOST = [sys.executable, "-c", "import ctypes\nctypes.CDLL('liburcu-memb.so.8')\n"
         "assert 'librtrcu' in open('/proc/self/maps').read()"]
 # struct vfs_cap_data of <linux/capability.h>, revision 2, effective: CAP_NET_BIND_SERVICE.

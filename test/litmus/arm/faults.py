@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Check that check.py reports the faults of faults/: faults.py ROOT [NAME...]; all of them, or those that are named.
+"""Check that check.py reports every fault of faults/, or the faults NAME...: faults.py ROOT [NAME...].
 
-The format is that of the torture mutants (test/torture/make_mutant.py), with `says: TEXT`, a text that check.py prints
-about a source with the fault: a forbidden outcome, or a changed text.  Exit 0: every fault is reported, and the source
-without a fault passes; 1: otherwise, or if a fault no longer fits the source; 2: wrong usage.
+A fault's file has the format of a torture mutant (test/torture/make_mutant.py), with a line `says: TEXT`.  check.py
+must print TEXT about the source with the fault: that a forbidden outcome is possible, or that the source differs from
+the code that check.py expects.  Exit 0: every fault is reported, and the source without a fault passes; 1: otherwise,
+or if a fault no longer fits the source; 2: wrong usage.
 """
 
 import contextlib

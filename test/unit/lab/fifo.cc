@@ -145,7 +145,7 @@ TEST(Fifo, VariantThatIsMissingHasNoVerdict)
     EXPECT_TRUE(judge_fifo(rows, true).empty());
 }
 
-TEST(Fifo, RowHasPeaksBeforeAndAfterTheFirstThreeTenths)
+TEST(Fifo, RowHasThePeakBacklogBeforeAndAfter300Milliseconds)
 {
     const FifoVariant &variant = fifo_variants()[0];
     std::vector<FifoRound> rounds(5, round_of(900, 400, 1'500));

@@ -128,7 +128,7 @@ TEST_F(Task, SecondParkDoesNotTakeASection)
     EXPECT_TRUE(waits([&] { first_.run([] { rcu_read_unlock(); }); }));
 }
 
-TEST_F(Task, OneUnlockEndsTheSectionsOfTwoTasks)
+TEST_F(Task, ExitEndsTheInnerTasksSectionAndUnlockTheOuterTasks)
 {
     first_.run([&] {
         rcu_read_lock();
@@ -374,7 +374,7 @@ TEST_F(Task, ExitInsideAWaitedForSectionWakesTheWaiter)
 }
 
 /* A thread that exits with several tasks mounted closes the sections of each. */
-TEST_F(Task, ExitedTaskIsOnNoList)
+TEST_F(Task, TasksMountedOnAnExitingThreadAreOnNoList)
 {
     CapturedComplaints errors;
     for (rcu_task *task : {&outer_, &inner_}) {

@@ -151,7 +151,7 @@ TEST_F(Watch, ReportNamesATaskThatJustParked)
     stepper.end();
 }
 
-TEST_F(Watch, ReportNamesTheTasksThatItsKindWaitsFor)
+TEST_F(Watch, ReportNamesOnlyTheTasksThatItsGracePeriodWaitsFor)
 {
     rcu_task older = {}, younger = {};
     older.name = "older";
