@@ -203,7 +203,7 @@ void judge_counts(const Plan &plan, const std::vector<ListsRow> &rows, Verdicts 
     for (const Cell &cell : plan.cells)
         missing += !cell.error.empty();
     all.push_back({judged(grace_periods != 0, errors == 0, Outcome::failed),
-                   "no reader saw a record after the grace period that retired it",
+                   "no reader saw a record after the grace period that followed its removal",
                    fmt::format("{} errors over {} grace periods", whole(errors), whole(grace_periods))});
     all.push_back({judged(true, missing == 0, Outcome::failed), "no run of any variant was cut short",
                    fmt::format("{} of {} variants", plan.cells.size() - missing, plan.cells.size())});

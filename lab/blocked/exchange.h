@@ -60,7 +60,7 @@ struct RunResult {
     Phase without_gp;  // preemptors, but no grace period
     Phase undisturbed; // grace periods, but no preemptor
     std::vector<uint64_t> gp_latency_ns, wake_lateness_ns;
-    uint64_t errors = 0; // readers that saw a record after the grace period that retired it
+    uint64_t errors = 0; // readers that saw a record after the grace period that followed its removal
 };
 
 // A check of the tasks for which a grace period waits: the older tasks park before it begins, the later tasks after its

@@ -359,7 +359,8 @@ void judge_counts(const Plan &plan, Verdicts &verdicts)
     Counts sum;
     for (const Cell &cell : plan.cells)
         sum.add(cell);
-    verdicts.push_back({judged(true, sum.errors == 0), "no reader saw a record after the grace period that retired it",
+    verdicts.push_back({judged(true, sum.errors == 0),
+                        "no reader saw a record after the grace period that followed its removal",
                         fmt::format("{} errors", sum.errors)});
     verdicts.push_back({judged(true, sum.calls != 0 && sum.ended != 0), "calls returned and grace periods ended",
                         fmt::format("{} calls, {} expedited grace periods", sum.calls, sum.ended)});

@@ -70,7 +70,7 @@ class Load
         kept_.emplace_back(old);
     }
     uint64_t sections() const;
-    // Counts reads of a record after the grace period that retired it.
+    // Counts reads of a record after the grace period that followed its removal.
     uint64_t errors() const
     {
         return errors_.load();

@@ -137,7 +137,7 @@ void judge_rounds_of_work(const CheckInput &input, const std::vector<const Row *
 // Judges by counts that all variants did the same work.
 void judge_same_work(const CheckInput &input, Verdicts &verdicts)
 {
-    const std::string claim = "all variants did the same work: misses per packet, updates frequent";
+    const std::string claim = "all variants did the same work with frequent updates, by misses per packet";
     const std::vector<const Row *> rows = frequent_rows(input);
     double misses = misses_to_judge;
     for (const Row *row : rows)

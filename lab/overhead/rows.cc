@@ -100,8 +100,8 @@ std::vector<FunctionRow> function_rows(const Total &total)
     return rows;
 }
 
-// Returns the number of published ticks per tick of ours for a million packets.  With this scale base's look-up has its
-// published number of ticks.
+// Returns the factor that converts our ticks per million packets to published ticks: the published ticks of the look-up
+// of the engine `base`, divided by our ticks of that look-up.
 static Figure published_unit(const std::vector<Total> &totals, const std::string &environment)
 {
     const PublishedEngine &base = published_engines().front();

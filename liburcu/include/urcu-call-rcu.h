@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* <urcu/call-rcu.h> under its older name: heads and handles of callbacks. */
+/* The older name of <urcu/call-rcu.h>, which declares heads and handles of callbacks. */
 #include <urcu/call-rcu.h>

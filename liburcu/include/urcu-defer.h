@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* <urcu/defer.h> under its older name: defer_rcu(). */
+/* The older name of <urcu/defer.h>, which declares defer_rcu(). */
 #include <urcu/defer.h>

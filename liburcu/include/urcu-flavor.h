@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* <urcu/flavor.h> under its older name: a flavour as liburcu-cds sees it. */
+/* The older name of <urcu/flavor.h>, which declares a flavour as liburcu-cds sees it. */
 #include <urcu/flavor.h>

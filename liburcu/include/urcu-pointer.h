@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* <urcu/pointer.h> under its older name: pointers that readers follow. */
+/* The older name of <urcu/pointer.h>, which declares pointers that readers follow. */
 #include <urcu/pointer.h>

@@ -87,7 +87,7 @@ static inline bool reader_word_is_special(struct reader_word word)
     return word.bits >> 24 == RTRCU_FLAG_SPECIAL;
 }
 
-/* Set the flag of a thread that registers to SPECIAL: a section that it entered without a record or as a counted
+/* When a thread registers, set its flag to SPECIAL: a section that it entered without a record or as a counted
  * reader, and a resumed task's section, must end in a slow path. */
 static inline void reader_word_register(struct rtrcu_thread *thread)
 {

@@ -496,7 +496,7 @@ TEST_F(Callback, BarrierWaitsOnlyForEarlierCallbacks)
 }
 
 /* callback_barrier_left() counts callbacks and frees below the goals that have not returned. */
-TEST_F(Callback, BarrierReportsTheQueuesItWaitsFor)
+TEST_F(Callback, BarrierIsReachedWhenNoCallbackOrFreeIsLeft)
 {
     reader_record *record = world_.craft(0);
     struct callback_slot *slot = callback_slot(record);

@@ -235,7 +235,9 @@ TEST_F(Task, TakenOverSectionIsWaitedForAsBefore)
     }
 }
 
-TEST_F(Task, ParkWithoutResumeKeepsSectionsBelowTheOtherTask)
+/* inner_ was never resumed: its park takes over outer_'s section, and the thread keeps the section that it opened
+ * before outer_ was resumed. */
+TEST_F(Task, ParkOfAnUnmountedTaskTakesOnlySectionsOfTheInnermostTask)
 {
     first_.run([&] {
         rcu_read_lock();
