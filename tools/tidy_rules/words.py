@@ -32,8 +32,7 @@ QUOTING = {"docs/style.md", "docs/decisions/0022-a-word-has-one-meaning.md", "to
 STRING = re.compile(r'"((?:\\.|[^"\\\n]){12,})"')
 COMMENT = re.compile(r"^\s*(?:#(?!\w)|\*|--)\s|(?:/\*|//).*|\"\"\".*")
 
-NEWEST = 20  # commits that are checked, as far as they are younger than the rule
-FIRST = "ab3672aa"
+NEWEST = 20  # number of commits that are checked
 SUBJECT_MAX = 72
 SAMPLE = "commits.log"  # a sample has the commits in a file: hash, subject and body, divided by lines of dashes
 
@@ -73,7 +72,7 @@ def commits(tree):
     if tree.exists(SAMPLE):
         entries = [entry.strip("\n").split("\n") for entry in re.split(r"^-+$", tree.by_path[SAMPLE].text, flags=re.M)]
         return [(entry[0], entry[1], "\n".join(entry[2:])) for entry in entries if len(entry) > 1]
-    log = ["git", "-C", tree.root, "log", "--no-merges", f"-{NEWEST}", "--format=%h%x00%s%x00%b%x01", f"{FIRST}..HEAD"]
+    log = ["git", "-C", tree.root, "log", "--no-merges", f"-{NEWEST}", "--format=%h%x00%s%x00%b%x01"]
     answer = subprocess.run(log, capture_output=True, text=True, errors="replace", check=False).stdout
     entries = [entry.strip("\n").split("\0") for entry in answer.split("\1")]
     return [tuple(entry) for entry in entries if len(entry) == 3]

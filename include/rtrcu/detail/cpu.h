@@ -39,7 +39,8 @@ static inline uint32_t rtrcu_cpu_hint(void)
                              : "=r"(cpu)
                              : "r"(rtrcu_rseq_offset), "i"(RTRCU_RSEQ_CPU_ID));
 #else
-        cpu = rtrcu_load_relaxed((const uint32_t *)(rtrcu_thread_pointer() + rtrcu_rseq_offset + RTRCU_RSEQ_CPU_ID));
+        cpu = rtrcu_load_relaxed(
+            (const uint32_t *)(rtrcu_thread_pointer() + (uintptr_t)rtrcu_rseq_offset + RTRCU_RSEQ_CPU_ID));
 #endif
     }
     if (__builtin_expect(cpu > INT32_MAX, 0))
