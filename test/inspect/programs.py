@@ -256,13 +256,6 @@ class Screen:
         return self.text()
 
 
-def version(root):
-    """Returns the library's version, by its header."""
-    with open(f"{root}/include/rtrcu/rcu.h", encoding="utf-8") as file:
-        parts = re.findall(r"^#define RTRCU_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", file.read(), re.M)
-    return ".".join(parts)
-
-
 def check_screen(root, rtrcu, subject, busy, path):
     if not shutil.which("tmux"):
         print("screen: no tmux here, not checked")
@@ -272,7 +265,8 @@ def check_screen(root, rtrcu, subject, busy, path):
         small = screen.shows(rf"^ *{subject.pid} ", rf"^ *{busy.pid} ", r"^ *PID PROCESS +DOMAIN +GP/S", r"q quit")
         expect("LIBRARY" not in small, "80 columns have no room for all", small)
         screen.resize(200, 60)
-        screen.shows(r"GP/S.*PARKED.*LIBRARY", rf"^ *{subject.pid} .*{re.escape(version(root))}")
+        version = re.escape(run(rtrcu, "--version").strip())
+        screen.shows(r"GP/S.*PARKED.*LIBRARY", rf"^ *{subject.pid} .*{version}")
         screen.keys("p")
         screen.shows(r"paused")
         screen.keys("p", "s")

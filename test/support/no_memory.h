@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,9 +16,7 @@ class NoMemory
 {
     static constexpr rlim_t limit = rlim_t{1} << 28;
     struct rlimit before_ = {};
-    void **taken_ = nullptr; /* list of blocks of malloc() */
-    void **pages_ = nullptr; /* list of pages of the kernel, which has some left when malloc() fails */
-    const size_t page_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    void **taken_ = nullptr;
 
     void set(rlim_t bytes) const
     {
@@ -40,13 +37,7 @@ class NoMemory
                 taken_ = static_cast<void **>(more);
             }
         }
-        for (;;) {
-            void *more = mmap(nullptr, page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-            if (more == MAP_FAILED)
-                break;
-            *static_cast<void **>(more) = pages_;
-            pages_ = static_cast<void **>(more);
-        }
+        leave(0); /* when malloc() fails, the kernel still has some pages */
     }
     ~NoMemory()
     {
@@ -54,10 +45,6 @@ class NoMemory
         while (void *memory = taken_) {
             taken_ = static_cast<void **>(*taken_);
             free(memory);
-        }
-        while (void *memory = pages_) {
-            pages_ = static_cast<void **>(*pages_);
-            munmap(memory, page_);
         }
     }
     NoMemory(const NoMemory &) = delete;
@@ -71,7 +58,8 @@ class NoMemory
         if (file < 0 || read(file, text, sizeof(text) - 1) <= 0)
             abort();
         close(file);
-        set(strtoul(text, nullptr, 10) * page_ + (bytes + page_ - 1) / page_ * page_);
+        auto page = static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+        set(strtoul(text, nullptr, 10) * page + (bytes + page - 1) / page * page);
     }
 };
 

@@ -73,7 +73,7 @@ def commits(tree):
         entries = [entry.strip("\n").split("\n") for entry in re.split(r"^-+$", tree.by_path[SAMPLE].text, flags=re.M)]
         return [(entry[0], entry[1], "\n".join(entry[2:])) for entry in entries if len(entry) > 1]
     log = ["git", "-C", tree.root, "log", "--no-merges", f"-{NEWEST}", "--format=%h%x00%s%x00%b%x01"]
-    answer = subprocess.run(log, capture_output=True, text=True, errors="replace", check=False).stdout
+    answer = subprocess.run(log, capture_output=True, text=True, errors="replace", check=True).stdout
     entries = [entry.strip("\n").split("\0") for entry in answer.split("\1")]
     return [tuple(entry) for entry in entries if len(entry) == 3]
 
